@@ -1,0 +1,147 @@
+"""What a drafter is: something that guesses a tree and learns from what the target said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from specviz.models.base import Capture, InputError, Scores, Session
+from specviz.trace import Evidence, Header, Prefill, Step
+from specviz.tree import DraftTree
+
+KnobValue = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A guess. Per node: where it came from, its branch score (None at the root), growth order."""
+
+    tree: DraftTree
+    sources: tuple[str, ...]
+    scores: tuple[float | None, ...]
+    order: tuple[int, ...]
+
+    @classmethod
+    def nothing(cls, root: int) -> Draft:
+        """The draft of one root: an ordinary single-token step."""
+        return cls(DraftTree.root_only(root), ("root",), (None,), (0,))
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One adjustable setting, as the page, the CLI and the README show it."""
+
+    name: str
+    default: KnobValue
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] | None = None
+    advanced: bool = True
+
+    def check(self, value: Any) -> KnobValue:
+        """``value`` in the knob's own type; raises InputError with the limit."""
+        kind = type(self.default)
+        try:
+            if kind is bool:
+                value = _as_bool(value)
+            elif kind is int and float(value) != int(float(value)):
+                raise ValueError
+            else:
+                value = kind(float(value)) if kind in (int, float) else kind(value)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{self.name} cannot be {value!r}: give {self.limits}.") from None
+        if self.choices is not None and value not in self.choices:
+            raise InputError(f"{self.name} cannot be {value!r}: give {self.limits}.")
+        if self.low is not None and self.high is not None and not self.low <= value <= self.high:
+            raise InputError(f"{self.name} cannot be {value}: give {self.limits}.")
+        return value
+
+    @property
+    def limits(self) -> str:
+        """The allowed values in words."""
+        if self.choices is not None:
+            return "one of " + ", ".join(self.choices)
+        if isinstance(self.default, bool):
+            return "true or false"
+        kind = "a whole number" if isinstance(self.default, int) else "a number"
+        return f"{kind} from {self.low:g} to {self.high:g}"
+
+
+def _as_bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+    try:
+        return words[str(value).strip().lower()]
+    except KeyError:
+        raise ValueError from None
+
+
+def knob(
+    default: KnobValue,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] | None = None,
+    advanced: bool = True,
+) -> Any:
+    """A dataclass field that is a knob of its drafter."""
+    return field(
+        default=default,
+        metadata={"knob": (help, low, high, choices, advanced)},
+    )
+
+
+def knobs_of(drafter: type[Drafter] | Drafter) -> tuple[Knob, ...]:
+    """The knobs of a drafter class, in order of definition."""
+    return tuple(
+        Knob(f.name, f.default, *f.metadata["knob"])
+        for f in fields(drafter)  # type: ignore[arg-type]
+        if "knob" in f.metadata
+    )
+
+
+@runtime_checkable
+class Drafter(Protocol):
+    """A drafter lives for one run; ``snapshot``/``restore`` carry what may outlive it.
+
+    The constructor takes the knobs as keyword arguments. ``needs`` names model abilities.
+    ``persistent`` says whether ``snapshot`` gives anything.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]]
+    persistent: ClassVar[bool]
+
+    def capture(self) -> Capture:
+        """What the session must report; called once, before prefill."""
+        ...
+
+    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+        """A request begins: its prompt tokens [n], and the scores captured in prefill."""
+        ...
+
+    def propose(self, context: Sequence[int], budget: int) -> Draft:
+        """A tree whose root is ``context[-1]`` (prompt + all emitted tokens).
+
+        ``budget``: tokens that may still be emitted; a draft deeper than budget - 1 is waste.
+        """
+        ...
+
+    def observe(self, draft: Draft, scores: Scores, walk: Sequence[int]) -> Evidence | None:
+        """Learn from a verified draft; evidence describes the state before learning."""
+        ...
+
+    def snapshot(self) -> Any:
+        """What may outlive this run, as plain picklable data; None when nothing does."""
+        ...
+
+    def restore(self, data: Any) -> None:
+        """Take over a snapshot before ``start``; raises InputError when it does not fit."""
+        ...
+
+    def fold(self, event: Header | Prefill | Step) -> None:
+        """Update the lasting memory from a recorded event, exactly as the run itself did."""
+        ...

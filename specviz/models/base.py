@@ -1,0 +1,156 @@
+"""The seam between the decoding loop and a model: plain numbers in, plain numbers out.
+
+Convention everywhere: the cache of a session holds n-1 tokens when n are committed. The root of
+every tree is the last emitted token, whose keys and values are not computed yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from specviz.trace import Progress
+from specviz.tree import DraftTree
+
+
+class InputError(ValueError):
+    """What a person gave cannot be used; the message is one sentence that says what to change."""
+
+
+class Unsupported(InputError):
+    """The model, or this machine, cannot do what was asked; the message names both sides."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a chat. ``text`` is always literal: it can never become a control token."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """An encoded request. ``tokens`` has shape [n]; ``notes`` say in words what was done to it."""
+
+    tokens: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What a drafter wants to see, fixed before prefill.
+
+    ``top_k``: how many of the target's most probable tokens to return for every row.
+    ``full_entropy``: also return the entropy of the whole distribution (an extra [rows, V] pass).
+    ``prompt_rows``: which prompt positions to score in prefill: only the last one, the first
+    occurrence of every distinct token, or all of them (the last one always, as the last row).
+    """
+
+    top_k: int = 8
+    full_entropy: bool = False
+    prompt_rows: Literal["last", "distinct", "all"] = "last"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What the target says after each of ``r`` rows; floats are rounded to 4 decimals once, here.
+
+    ``picks`` [r]: the greedy choice (lowest id among equal logits). ``margins`` [r]: logit of the
+    pick minus the runner-up's. ``peaks`` [r]: the pick's raw logit. ``top_ids``/``top_logps``
+    [r][k]: the k most probable tokens and natural-log probabilities over the whole vocabulary, the
+    pick first. ``tails`` [r]: the probability left outside them. ``own_logps`` [r]: log-prob of the
+    row's own token given its parent row, None where the parent was not scored (the root).
+    ``entropies`` [r]: full entropy in nats, when captured. ``positions`` [r]: prompt positions of
+    the rows after prefill, node indices after verify.
+    """
+
+    picks: tuple[int, ...]
+    margins: tuple[float, ...]
+    peaks: tuple[float, ...]
+    top_ids: tuple[tuple[int, ...], ...]
+    top_logps: tuple[tuple[float, ...], ...]
+    tails: tuple[float, ...]
+    own_logps: tuple[float | None, ...]
+    positions: tuple[int, ...]
+    entropies: tuple[float, ...] | None = None
+    features: Any = field(default=None, compare=False, repr=False)
+
+
+def prompt_rows(tokens: Sequence[int], capture: Capture) -> list[int]:
+    """The prompt positions that ``capture`` wants scored, ascending, the last one included."""
+    last = len(tokens) - 1
+    if capture.prompt_rows == "all":
+        return list(range(len(tokens)))
+    if capture.prompt_rows == "last":
+        return [last]
+    first = {t: p for p, t in reversed(list(enumerate(tokens)))}
+    return sorted({*first.values(), last})
+
+
+@runtime_checkable
+class Session(Protocol):
+    """One key/value cache: one run."""
+
+    model: Model
+
+    @property
+    def length(self) -> int:
+        """Tokens whose keys and values are in the cache."""
+        ...
+
+    def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
+        """Read the prompt in chunks; yields progress, returns the scores that were captured."""
+        ...
+
+    def verify(self, tree: DraftTree) -> Scores:
+        """Score every node in one packed pass; the committed length does not change."""
+        ...
+
+    def commit(self, path: Sequence[int]) -> None:
+        """Keep exactly the cache rows of ``path`` (node indices of the last tree, root first)."""
+        ...
+
+    def score(self, tokens: Sequence[int]) -> Scores:
+        """Teacher-forced scores of a whole token sequence from an empty cache; ours is untouched.
+
+        Row i says what follows ``tokens[:i + 1]``; ``own_logps[i]`` belongs to ``tokens[i]``.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the cache; using the session afterwards is a bug."""
+        ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Weights and tokenizer: heavy, shared by sessions.
+
+    ``digest`` changes whenever tokens could (weights, revision). ``supports`` names abilities that
+    drafters may need: ``"tree"`` (verification of branching drafts), ``"rollback"``.
+    """
+
+    label: str
+    digest: str
+    device: str
+    dtype: str
+    supports: frozenset[str]
+    eos_ids: frozenset[int]
+    blocked_ids: frozenset[int]
+    special_ids: frozenset[int]
+    max_context: int
+    vocab_size: int
+
+    def encode(self, messages: Sequence[Message]) -> Inputs:
+        """Apply the chat template with every text inert; raises InputError when it cannot."""
+        ...
+
+    def token_bytes(self, token: int) -> bytes:
+        """The raw bytes that ``token`` stands for; a control token gives its name."""
+        ...
+
+    def open(self, capture: Capture = Capture()) -> Session:
+        """A fresh session with an empty cache."""
+        ...

@@ -1,0 +1,491 @@
+"""The trace: typed events that say what happened, in order, and nothing else.
+
+A trace is JSON Lines (gzip when the name ends in ``.gz``). Every prefix of a trace is a valid
+trace, so the same code reads a finished file, a cut file and a run that is still going on.
+Tokens are ids; the bytes behind them travel in ``pieces`` of the first event that names the id,
+one latin-1 character per byte.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+SCHEMA = 1
+MAX_TRACE_BYTES = 256 * 1024 * 1024
+
+Role = Literal["decoder", "baseline"]
+Reason = Literal["eos", "length", "stopped", "error"]
+
+
+class TraceError(ValueError):
+    """A trace cannot be read; the message is one sentence for a person."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Event(_Record):
+    role: Role = "decoder"
+    pieces: dict[int, str] = Field(default_factory=dict)
+    specials: tuple[int, ...] = ()
+
+
+class Progress(_Event):
+    """A sign of life while something long goes on. Streamed live, never stored."""
+
+    type: Literal["progress"] = "progress"
+    stage: Literal["queue", "load", "prefill", "check"]
+    done: int
+    total: int
+
+
+class Turn(_Record):
+    """One message of the prompt, as a person wrote it."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+class Header(_Event):
+    """What was about to run. ``tokens`` is the encoded prompt; ``knobs`` every knob's value."""
+
+    type: Literal["header"] = "header"
+    trace_schema: int = SCHEMA
+    run: str
+    decoder: str
+    knobs: dict[str, int | float | bool | str]
+    model: str
+    digest: str
+    device: str
+    dtype: str
+    machine: str
+    versions: dict[str, str]
+    messages: tuple[Turn, ...]
+    tokens: tuple[int, ...]
+    max_new_tokens: int
+    notes: tuple[str, ...] = ()
+    scope: str | None = None
+    memory_rows: int = 0
+    reused: bool = False
+
+
+class Rows(_Record):
+    """Predictions read off the prompt: ``ids[i]``/``logps[i]`` follow prompt position i's token."""
+
+    positions: tuple[int, ...] = ()
+    ids: tuple[tuple[int, ...], ...] = ()
+    logps: tuple[tuple[float, ...], ...] = ()
+    entropies: tuple[float, ...] | None = None
+
+
+class Prefill(_Event):
+    """The prompt was read; ``token`` is the first emitted token (not counted in tau)."""
+
+    type: Literal["prefill"] = "prefill"
+    seconds: float
+    token: int
+    margin: float
+    top: tuple[tuple[int, float], ...]
+    rows: Rows = Rows()
+
+
+class Node(_Record):
+    """One verified node. Node 0 is the root.
+
+    ``order``: rank in the order in which the drafter grew the tree. ``score``: the drafter's
+    estimate that the whole branch up to here is right. ``logp``: the target's natural-log
+    probability of ``token`` after its parent (None for the root). ``pick``: the target's greedy
+    choice after this node, ``margin`` its logit lead, ``top`` the most probable tokens there with
+    log-probabilities, ``tail`` the probability outside them.
+    """
+
+    token: int
+    parent: int
+    source: str
+    order: int
+    score: float | None
+    logp: float | None
+    pick: int
+    margin: float
+    top: tuple[tuple[int, float], ...]
+    tail: float
+    entropy: float | None = None
+
+
+class Seconds(_Record):
+    """Seconds of one step. ``draft`` holds proposing and memory updates; ``total`` is all of it."""
+
+    draft: float
+    verify: float
+    commit: float
+    total: float
+
+
+class Written(NamedTuple):
+    """Who wrote a memory row: step (-1: read off the prompt, -2: an earlier request), the node (or
+    prompt position) there, and whether that node's branch was accepted."""
+
+    step: int
+    node: int
+    accepted: bool
+
+
+class Hit(_Record):
+    """One memory level had an answer for one context.
+
+    ``weight`` = base x max(1 - entropy, floor) ** gamma, normalised over the levels that hit;
+    ``entropy`` in [0, 1] : truncated, the tail as one symbol, over ln(k + 1).
+    """
+
+    level: int
+    key: tuple[int, ...]
+    ids: tuple[int, ...]
+    probs: tuple[float, ...]
+    base: float
+    entropy: float
+    weight: float
+    written: Written
+
+
+Cut = Literal["", "budget", "width", "depth", "score", "blocked", "repeat"]
+
+
+class Candidate(NamedTuple):
+    """A mixed candidate before the cut: token, mixed probability, level (or 0 for a copied
+    continuation) that gave most of it, the node it became (-1: none) and why not."""
+
+    token: int
+    probability: float
+    level: int
+    node: int
+    cut: Cut
+
+
+class Lookup(_Record):
+    """What memory answered at ``node``; ``expanded`` is false when the tree did not ask there and
+    the question was put afterwards, to learn what memory knew."""
+
+    node: int
+    expanded: bool
+    hits: tuple[Hit, ...]
+    candidates: tuple[Candidate, ...]
+
+
+class Tally(NamedTuple):
+    """For one memory level along the committed path: positions asked, answered, answered right
+    (its most probable token was the target's pick)."""
+
+    asked: int
+    answered: int
+    right: int
+
+
+class Span(_Record):
+    """A continuation copied from the text so far: ``length`` last tokens equal those ending before
+    position ``start`` (in prompt + answer), ``tokens`` follow there; ``nodes`` they became."""
+
+    kind: Literal["span"]
+    length: int
+    start: int
+    tokens: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+
+class MemoryEvidence(_Record):
+    """Everything the memories said in one step, before they were updated by it."""
+
+    kind: Literal["memory"]
+    lookups: tuple[Lookup, ...]
+    tallies: dict[int, Tally]
+    sizes: dict[int, int]
+    copied: Span | None = None
+
+
+Evidence = Annotated[MemoryEvidence | Span, Field(discriminator="kind")]
+
+
+class Step(_Event):
+    """One round: draft, one target pass, walk.
+
+    ``walk``: accepted nodes below the root before clipping. ``emitted``: what was kept: the walk's
+    tokens and the target's own next pick, clipped at an end token or the budget; nodes of ``walk``
+    beyond ``len(emitted)`` were discarded after the end.
+    """
+
+    type: Literal["step"] = "step"
+    index: int
+    nodes: tuple[Node, ...]
+    walk: tuple[int, ...]
+    emitted: tuple[int, ...]
+    seconds: Seconds
+    cache_length: int
+    evidence: Evidence | None = None
+
+    @property
+    def accepted(self) -> tuple[int, ...]:
+        """The accepted nodes whose tokens were kept."""
+        return self.walk[: len(self.emitted)]
+
+    @property
+    def clipped(self) -> bool:
+        """Whether an end token or the budget cut the walk short."""
+        return len(self.emitted) <= len(self.walk)
+
+
+class Finish(_Event):
+    """The end of one run. ``seconds`` counts what the decoder did, not waiting for a reader."""
+
+    type: Literal["finish"] = "finish"
+    reason: Reason
+    tokens: int
+    seconds: float
+    message: str = ""
+
+
+class Check(_Event):
+    """Both runs compared token by token.
+
+    ``equal``: the same tokens, ``"tie"`` when every difference is within ``cap`` (logits) of the
+    target's best, else false. ``margin``: the logit gap at the first difference; ``ties``: how
+    many emitted tokens were within the cap but not the teacher-forced best.
+    """
+
+    type: Literal["check"] = "check"
+    equal: bool | Literal["tie"]
+    first_difference: int | None = None
+    margin: float | None = None
+    cap: float | None = None
+    ties: int = 0
+    complete: bool = True
+
+
+StoredEvent = Header | Prefill | Step | Finish | Check
+Event = StoredEvent | Progress
+E = TypeVar("E", bound=_Event)
+_adapter: TypeAdapter[StoredEvent] = TypeAdapter(Annotated[StoredEvent, Field(discriminator="type")])
+
+
+@dataclass(frozen=True)
+class Run:
+    """The events of one role: a header, and as much as has happened since."""
+
+    header: Header
+    prefill: Prefill | None
+    steps: tuple[Step, ...]
+    finish: Finish | None
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """All emitted tokens, the prefill's own first."""
+        first = () if self.prefill is None else (self.prefill.token,)
+        return first + tuple(t for step in self.steps for t in step.emitted)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A decoder's run, its baseline's if there was one, and their comparison."""
+
+    events: tuple[StoredEvent, ...]
+
+    def run(self, role: Role = "decoder") -> Run | None:
+        """The run of ``role``, None before its header."""
+        mine = [e for e in self.events if e.role == role]
+        header = next((e for e in mine if isinstance(e, Header)), None)
+        if header is None:
+            return None
+        return Run(
+            header,
+            next((e for e in mine if isinstance(e, Prefill)), None),
+            tuple(e for e in mine if isinstance(e, Step)),
+            next((e for e in mine if isinstance(e, Finish)), None),
+        )
+
+    @property
+    def check(self) -> Check | None:
+        """The comparison of the two runs, if it was made."""
+        return next((e for e in self.events if isinstance(e, Check)), None)
+
+    @property
+    def pieces(self) -> dict[int, bytes]:
+        """The raw bytes of every token that the trace names."""
+        return {i: p.encode("latin-1") for e in self.events for i, p in e.pieces.items()}
+
+
+def token_ids(event: _Event) -> Iterator[int]:
+    """Every token id that ``event`` names, repeats included."""
+    match event:
+        case Header():
+            yield from event.tokens
+        case Prefill():
+            yield event.token
+            yield from (t for t, _ in event.top)
+        case Step():
+            yield from event.emitted
+            for node in event.nodes:
+                yield from (node.token, node.pick)
+                yield from (t for t, _ in node.top)
+            if isinstance(event.evidence, MemoryEvidence):
+                for lookup in event.evidence.lookups:
+                    yield from (c.token for c in lookup.candidates)
+                    for hit in lookup.hits:
+                        yield from hit.key
+                        yield from hit.ids
+                if event.evidence.copied is not None:
+                    yield from event.evidence.copied.tokens
+            elif isinstance(event.evidence, Span):
+                yield from event.evidence.tokens
+
+
+def with_pieces(
+    event: E, seen: set[int], token_bytes: Callable[[int], bytes], special_ids: frozenset[int]
+) -> E:
+    """``event`` carrying the bytes of the ids that are not in ``seen`` yet; extends ``seen``."""
+    new = dict.fromkeys(t for t in token_ids(event) if t not in seen)
+    if not new:
+        return event
+    seen.update(new)
+    return event.model_copy(
+        update={
+            "pieces": {t: token_bytes(t).decode("latin-1") for t in new},
+            "specials": tuple(t for t in new if t in special_ids),
+        }
+    )
+
+
+def dumps(event: StoredEvent) -> str:
+    """One line of JSON, the same for the same event."""
+    data = event.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({"type": event.type, **data}, ensure_ascii=False, separators=(",", ":"))
+
+
+def loads(line: str | bytes) -> StoredEvent:
+    """The event of one line; raises TraceError."""
+    try:
+        data: Any = json.loads(line)
+    except ValueError as error:
+        raise TraceError("This is not a trace file: a line is not JSON.") from error
+    if isinstance(data, dict) and data.get("type") == "header":
+        schema = data.get("trace_schema", SCHEMA)
+        if schema != SCHEMA:
+            raise TraceError(
+                f"This trace has schema {schema}, this version reads schema {SCHEMA}: "
+                "open it with the specviz version that wrote it."
+            )
+    try:
+        return _adapter.validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(p) for p in first["loc"]) or "event"
+        raise TraceError(f"This is not a valid trace: {where}: {first['msg']}.") from error
+
+
+def save(path: str | Path, events: Iterable[Event]) -> None:
+    """Write a trace; progress is left out. The file appears whole or not at all."""
+    path = Path(path)
+    text = "".join(dumps(e) + "\n" for e in events if not isinstance(e, Progress)).encode()
+    if path.suffix == ".gz":
+        text = gzip.compress(text, mtime=0)
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(text)
+    partial.replace(path)
+
+
+def load(path: str | Path) -> Trace:
+    """Read a trace file; a cut file gives the events before the cut. Raises TraceError."""
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"The trace file {path.name} cannot be read: {error.strerror}.") from error
+    return parse(raw)
+
+
+def parse(raw: bytes) -> Trace:
+    """The trace in ``raw`` (plain or gzip); raises TraceError."""
+    text = _gunzip(raw) if raw[:2] == b"\x1f\x8b" else raw
+    lines = text.split(b"\n")
+    cut = lines.pop()
+    events = [loads(line) for line in lines if line.strip()]
+    if cut.strip():
+        try:
+            events.append(loads(cut))
+        except TraceError:
+            if not events:
+                raise
+    if not events or not isinstance(events[0], Header):
+        raise TraceError("This is not a trace file: it does not begin with a header.")
+    _check_order(events)
+    return Trace(tuple(events))
+
+
+def _gunzip(raw: bytes) -> bytes:
+    inflate = zlib.decompressobj(wbits=31)
+    try:
+        text = inflate.decompress(raw, MAX_TRACE_BYTES)
+    except zlib.error as error:
+        raise TraceError("This trace file is damaged: it cannot be decompressed.") from error
+    if inflate.unconsumed_tail:
+        raise TraceError(f"This trace is larger than {MAX_TRACE_BYTES >> 20} MB unpacked.")
+    return text
+
+
+def _check_order(events: list[StoredEvent]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for event in events:
+        if isinstance(event, Header):
+            if (event.role, "header") in seen:
+                raise TraceError(f"This trace has two headers for the {event.role}.")
+        elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
+            raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
+        if isinstance(event, Step):
+            for i, node in enumerate(event.nodes):
+                if (i == 0) != (node.parent == -1) or node.parent >= i:
+                    raise TraceError(f"Step {event.index} of this trace does not hold a tree.")
+            if any(not 0 < n < len(event.nodes) for n in event.walk):
+                raise TraceError(f"Step {event.index} of this trace walks outside its tree.")
+        seen.add((event.role, event.type))
+
+
+class Recording:
+    """Collects a stream of events, live, and can close what a Stop left open."""
+
+    def __init__(self) -> None:
+        self.events: list[StoredEvent] = []
+
+    def add(self, event: Event) -> None:
+        """Append ``event`` unless it is mere progress."""
+        if not isinstance(event, Progress):
+            self.events.append(event)
+
+    def stop(self, reason: Literal["stopped", "error"] = "stopped", message: str = "") -> None:
+        """Mark the run that is still open, if any, as ended here by its reader."""
+        trace = self.trace
+        for role in ("decoder", "baseline"):
+            run = trace.run(role)
+            if run is not None and run.finish is None:
+                spent = (run.prefill.seconds if run.prefill else 0.0) + sum(
+                    s.seconds.total for s in run.steps
+                )
+                self.events.append(
+                    Finish(
+                        role=role,
+                        reason=reason,
+                        tokens=len(run.tokens),
+                        seconds=spent,
+                        message=message,
+                    )
+                )
+
+    @property
+    def trace(self) -> Trace:
+        """What has been recorded so far."""
+        return Trace(tuple(self.events))
