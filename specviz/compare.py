@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-
-from specviz.models.base import Scores
-from specviz.trace import Check, Run
 
 
 def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
