@@ -72,6 +72,7 @@ class Header(_Event):
     messages: tuple[Turn, ...]
     tokens: tuple[int, ...]
     max_new_tokens: int
+    vocab_size: int
     notes: tuple[str, ...] = ()
     scope: str | None = None
     memory_rows: int = 0

@@ -1,0 +1,248 @@
+"""Prediction memories: what the target said after a context, kept for the next time.
+
+A row is the target's top-k after a context of one to three tokens. The memory of single tokens can
+outlive a request; it is carried as a ``Snapshot`` of plain arrays. Sources: Token Recycling (the
+adjacency matrix) and RECAP (three levels, persistent and request-local).
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from specviz.drafters.base import Draft
+from specviz.models.base import InputError, Model, Scores
+from specviz.trace import Step, Written
+
+EARLIER = Written(step=-2, node=0, accepted=True)
+_UNIT = 1e4  # log-probabilities are kept to four decimals, so integers hold them exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The target's most probable continuations after one context, and who wrote them.
+
+    ``entropy`` in [0, 1]: H / ln(k + 1), H = -sum p ln p - r ln r with the tail r as one symbol
+    (a lower bound of the full entropy), or the full entropy over ln V when it was captured.
+    """
+
+    ids: tuple[int, ...]
+    logps: tuple[float, ...]
+    probs: tuple[float, ...]
+    entropy: float
+    written: Written
+
+
+def make_row(
+    ids: Sequence[int],
+    logps: Sequence[float],
+    written: Written,
+    full_entropy: float | None = None,
+    vocab_size: int = 0,
+) -> Row:
+    """A row from log-probabilities (nats, whole vocabulary)."""
+    probs = tuple(math.exp(v) for v in logps)
+    if full_entropy is not None:
+        entropy = full_entropy / math.log(vocab_size)
+    else:
+        tail = max(0.0, 1.0 - sum(probs))
+        mass = -sum(p * v for p, v in zip(probs, logps, strict=True))
+        entropy = (mass - (tail * math.log(tail) if tail > 0 else 0.0)) / math.log(len(ids) + 1)
+    return Row(
+        tuple(ids), tuple(logps), probs, round(min(max(entropy, 0.0), 1.0), 4), written
+    )
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The lasting single-token memory as plain arrays, for one model and one scope.
+
+    ``tokens`` int32 [n]; ``ids`` int32 [n, k]; ``logps`` int32 [n, k] in 1e-4 nats; ``entropies``
+    int32 [n] in 1e-4. ``model``: the key of the weights that spoke (see ``model_key``).
+    """
+
+    model: str
+    tokens: np.ndarray
+    ids: np.ndarray
+    logps: np.ndarray
+    entropies: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(a.nbytes for a in (self.tokens, self.ids, self.logps, self.entropies))
+
+    def save(self, path: str | Path) -> None:
+        """Write the snapshot; the file appears whole or not at all."""
+        path = Path(path)
+        partial = path.with_name(path.name + ".part")
+        with partial.open("wb") as file:
+            np.savez_compressed(
+                file,
+                version=np.array(1),
+                model=np.array(self.model),
+                tokens=self.tokens,
+                ids=self.ids,
+                logps=self.logps,
+                entropies=self.entropies,
+            )
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Snapshot:
+        """Read a snapshot; raises InputError when the file is not one."""
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                if int(data["version"]) != 1:
+                    raise InputError(
+                        f"{Path(path).name} holds a memory of version {int(data['version'])}, "
+                        "this specviz reads version 1: start with an empty memory."
+                    )
+                snapshot = cls(
+                    str(data["model"]),
+                    *(
+                        data[name].astype(np.int32)
+                        for name in ("tokens", "ids", "logps", "entropies")
+                    ),
+                )
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{Path(path).name} is not a saved memory: choose a file that specviz wrote, "
+                "or none to start empty."
+            ) from error
+        n = len(snapshot.tokens)
+        if snapshot.ids.shape != snapshot.logps.shape or not (
+            len(snapshot.ids) == len(snapshot.entropies) == n
+        ):
+            raise InputError(f"{Path(path).name} is damaged: its arrays have unequal lengths.")
+        return snapshot
+
+
+def model_key(model: Model) -> str:
+    """What a lasting memory belongs to: weights, and the arithmetic that they ran in."""
+    return f"{model.digest}/{model.dtype}"
+
+
+class Level:
+    """One level: rows by key of ``order`` tokens."""
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+        self.rows: dict[tuple[int, ...], Row] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def get(self, context: Sequence[int]) -> tuple[tuple[int, ...], Row] | None:
+        """Key and row for the end of ``context``; None when unknown or too short."""
+        if len(context) < self.order:
+            return None
+        key = tuple(context[-self.order :])
+        row = self.rows.get(key)
+        return None if row is None else (key, row)
+
+    def write(self, contexts: Iterable[tuple[Sequence[int], Row]]) -> None:
+        """Overwrite rows; within the batch the first writer of a key wins."""
+        fresh: dict[tuple[int, ...], Row] = {}
+        for context, row in contexts:
+            if len(context) >= self.order:
+                fresh.setdefault(tuple(context[-self.order :]), row)
+        self.rows.update(fresh)
+
+    def snapshot(self, model: str) -> Snapshot:
+        """The rows of a single-token level as plain arrays, in order of key."""
+        keys = sorted(self.rows)
+        rows = [self.rows[k] for k in keys]
+        width = max((len(r.ids) for r in rows), default=0)
+        return Snapshot(
+            model,
+            np.array([k[0] for k in keys], dtype=np.int32),
+            np.array([r.ids for r in rows], dtype=np.int32).reshape(len(rows), width),
+            np.array([[round(v * _UNIT) for v in r.logps] for r in rows], dtype=np.int32).reshape(
+                len(rows), width
+            ),
+            np.array([round(r.entropy * _UNIT) for r in rows], dtype=np.int32),
+        )
+
+    def restore(self, snapshot: Snapshot, vocab_size: int) -> None:
+        """Take over a snapshot's rows; rows that name tokens outside the vocabulary are refused."""
+        if len(snapshot) and (
+            min(snapshot.tokens.min(), snapshot.ids.min()) < 0
+            or max(snapshot.tokens.max(), snapshot.ids.max()) >= vocab_size
+        ):
+            raise InputError("The saved memory names tokens that this model does not have.")
+        for token, ids, logps, entropy in zip(
+            snapshot.tokens.tolist(),
+            snapshot.ids.tolist(),
+            snapshot.logps.tolist(),
+            snapshot.entropies.tolist(),
+            strict=True,
+        ):
+            values = tuple(v / _UNIT for v in logps)
+            probs = tuple(math.exp(v) for v in values)
+            self.rows[(token,)] = Row(tuple(ids), values, probs, entropy / _UNIT, EARLIER)
+
+
+def verified_rows(
+    draft: Draft, scores: Scores, walk: Sequence[int], step: int, rejected: bool, vocab_size: int
+) -> list[tuple[int, Row]]:
+    """(node, row) of every verified node in order of precedence for writing.
+
+    The accepted path first, then by branch score, then by index (duplicates in one batch would
+    otherwise be written in an undefined order). ``rejected=False`` keeps the accepted path only.
+    """
+    kept = {0, *walk}
+    nodes = sorted(
+        (n for n in range(len(draft.tree)) if rejected or n in kept),
+        key=lambda n: (n not in kept, -(draft.scores[n] or 0.0), n),
+    )
+    full = scores.entropies
+    return [
+        (
+            n,
+            make_row(
+                scores.top_ids[n],
+                scores.top_logps[n],
+                Written(step, n, n in kept),
+                None if full is None else full[n],
+                vocab_size,
+            ),
+        )
+        for n in nodes
+    ]
+
+
+def verification(step: Step) -> tuple[Draft, Scores, tuple[int, ...]]:
+    """The draft, the scores and the kept walk that a recorded step came from."""
+    from specviz.tree import DraftTree
+
+    nodes = step.nodes
+    draft = Draft(
+        DraftTree(tuple(n.token for n in nodes), tuple(n.parent for n in nodes)),
+        tuple(n.source for n in nodes),
+        tuple(n.score for n in nodes),
+        tuple(n.order for n in nodes),
+    )
+    entropies = tuple(n.entropy for n in nodes if n.entropy is not None)
+    scores = Scores(
+        picks=tuple(n.pick for n in nodes),
+        margins=tuple(n.margin for n in nodes),
+        peaks=(0.0,) * len(nodes),
+        top_ids=tuple(tuple(t for t, _ in n.top) for n in nodes),
+        top_logps=tuple(tuple(v for _, v in n.top) for n in nodes),
+        tails=tuple(n.tail for n in nodes),
+        own_logps=tuple(n.logp for n in nodes),
+        positions=tuple(range(len(nodes))),
+        entropies=entropies if len(entropies) == len(nodes) else None,
+    )
+    return draft, scores, step.accepted

@@ -1,0 +1,376 @@
+"""Prediction recycling: the machinery that Token Recycling and RECAP share.
+
+Stored predictions of the target, keyed by the last one (lasting), two and three tokens (alive
+inside one request), are mixed by specificity and certainty into a tree; every verified node's
+prediction is written back. The entropy factor is ours to define: the preprint names it in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from specviz.drafters.base import Draft, knob
+from specviz.drafters.growth import COPIED, Answer, Growth, Limits, Option, Template
+from specviz.drafters.memory import (
+    Level,
+    Row,
+    Snapshot,
+    make_row,
+    model_key,
+    verification,
+    verified_rows,
+)
+from specviz.drafters.prompt_lookup import span
+from specviz.drafters.spans import Match, SpanIndex
+from specviz.models.base import Capture, InputError, Scores, Session
+from specviz.trace import Header, Hit, MemoryEvidence, Prefill, Step, Tally, Written
+from specviz.tree import DraftTree
+
+BASE = {3: 0.70, 2: 0.20, 1: 0.10}
+BY_RANK = (0.70, 0.20, 0.10)
+HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)
+LEVEL_SETS = ("1", "2", "3", "12", "13", "23", "123")
+CPU_NODES, GPU_NODES = 16, 63
+RESERVE = 4
+FLOOR = 0.05
+
+
+@dataclass
+class Settings:
+    """What can be chosen about recycling; every field is a knob of RECAP."""
+
+    nodes: int = knob(0, "Guesses per step; 0 lets the device choose.", 0, 96, advanced=False)
+    levels: str = knob(
+        "123",
+        "Memory levels in use; 3 alone is level 3 without fallback.",
+        choices=LEVEL_SETS,
+        advanced=False,
+    )
+    gamma: float = knob(
+        1.0, "How strongly an uncertain prediction loses weight; 0: not.", 0, 4, advanced=False
+    )
+    base: str = knob(
+        "level", "Base weights fixed by level or by rank among hits.", choices=("level", "rank")
+    )
+    longest_wins: bool = knob(False, "Only the longest key that hits counts.")
+    entropy: str = knob("top", "Entropy over top-k and tail, or full.", choices=("top", "full"))
+    width: int = knob(8, "Children kept per node.", 1, 8)
+    depth: int = knob(10, "Deepest guess.", 1, 16)
+    least_score: float = knob(0.002, "Branches less probable than this are not grown.", 0, 0.5)
+    calibration: str = knob(
+        "fixed",
+        "Discount per depth: a table, learned in the run, or none.",
+        choices=("fixed", "learned", "none"),
+    )
+    copy: str = knob(
+        "merged",
+        "Copied continuations compete for the budget, get extra nodes, or are off.",
+        choices=("merged", "reserve", "off"),
+    )
+    seed: str = knob(
+        "level1",
+        "Predictions read off the prompt: into level 1, into all levels, or none.",
+        choices=("none", "level1", "all"),
+    )
+    rejected: bool = knob(True, "Refused branches update the memory too.")
+    repeats: int = knob(2, "How often one edge may repeat on a branch; 0: no limit.", 0, 8)
+
+
+class Recycler:
+    """The memories of one run and the trees that grow from them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        levels = settings.levels
+        self._levels = {n: Level(n) for n in (3, 2, 1) if str(n) in levels}
+        self._restored: Snapshot | None = None
+        self._model = ""
+        self._vocab = 0
+        self._discount = list(HIT_MASS)
+
+    # The request
+
+    def capture(self) -> Capture:
+        rows = {"none": "last", "level1": "distinct", "all": "all"}[self.settings.seed]
+        return Capture(full_entropy=self.settings.entropy == "full", prompt_rows=rows)  # type: ignore[arg-type]
+
+    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+        model = session.model
+        self._adopt(model_key(model), model.vocab_size)
+        size = self.settings.nodes or (GPU_NODES if model.device.startswith("cuda") else CPU_NODES)
+        self._limits = Limits(
+            size,
+            self.settings.depth,
+            self.settings.width,
+            self.settings.least_score,
+            self.settings.repeats,
+            model.blocked_ids,
+            model.eos_ids,
+        )
+        self._discount = list(HIT_MASS)
+        self._step = 0
+        self._spans = SpanIndex(2, 8, model.blocked_ids)
+        self._seed(prompt, scores.positions, scores.top_ids, scores.top_logps, scores.entropies)
+
+    def _adopt(self, model: str, vocab: int) -> None:
+        self._model, self._vocab = model, vocab
+        if self._restored is not None:
+            if self._restored.model != model:
+                raise InputError(
+                    "The saved memory was made with other weights or another dtype: "
+                    "clear it or choose the model that it belongs to."
+                )
+            if 1 in self._levels:
+                self._levels[1].restore(self._restored, vocab)
+            self._restored = None
+
+    def _seed(
+        self,
+        prompt: Sequence[int],
+        positions: Sequence[int],
+        ids: Sequence[Sequence[int]],
+        logps: Sequence[Sequence[float]],
+        entropies: Sequence[float] | None,
+        only_lasting: bool = False,
+    ) -> None:
+        if self.settings.seed == "none":
+            return
+        rows = [
+            (
+                prompt[: p + 1][-3:],
+                make_row(
+                    ids[i],
+                    logps[i],
+                    Written(-1, p, True),
+                    None if entropies is None else entropies[i],
+                    self._vocab,
+                ),
+            )
+            for i, p in enumerate(positions)
+        ]
+        for order, level in self._levels.items():
+            if order == 1 or (self.settings.seed == "all" and not only_lasting):
+                level.write(rows)
+
+    # Draft
+
+    def grow(self, context: Sequence[int], budget: int) -> Draft:
+        """A best-first tree with a look-up at every node, the drafted branch included."""
+        self._tail = tuple(context[-3:])
+        self._match: Match | None = None
+        if self.settings.copy != "off":
+            self._spans.extend(context)
+            found = self._spans.find(context, 8)
+            if found is not None:
+                width = min(8, 1 + 2 * found.length)
+                self._match = Match(found.length, found.start, found.tokens[:width])
+        limits = self._limits
+        if budget - 1 < limits.depth:
+            limits = replace(limits, depth=budget - 1)
+        growth = Growth(context[-1], self._ask, limits, self._calibrated)
+        growth.grow()
+        if self.settings.copy == "reserve" and self._match is not None:
+            growth.add_chain(self._match.tokens[:RESERVE])
+        return self._take(growth)
+
+    def fill(self, context: Sequence[int], budget: int, template: Template) -> Draft:
+        """A tree of fixed shape: children are the first so many tokens of the parent's row.
+
+        A row never written is all zeros, so its children are token 0, siblings included.
+        """
+        self._tail, self._match = tuple(context[-3:]), None
+        growth = Growth(context[-1], self._ask, self._limits, self._calibrated)
+        growth.fill(template, min(self.settings.depth, budget - 1))
+        return self._take(growth)
+
+    def _take(self, growth: Growth) -> Draft:
+        draft, self._index = growth.draft()
+        self._answers = growth.answers
+        return draft
+
+    def _calibrated(self, depth: int) -> float:
+        if self.settings.calibration == "none":
+            return 1.0
+        return self._discount[min(depth, len(self._discount)) - 1]
+
+    def _ask(self, branch: tuple[int, ...]) -> Answer:
+        """Mix what the levels say after history + ``branch``; level 3 is scanned first."""
+        context = (*self._tail, *branch)
+        found = [
+            (n, *entry) for n, lv in self._levels.items() if (entry := lv.get(context)) is not None
+        ]
+        weights = self._weights([(n, row) for n, _, row in found])
+        options: dict[int, Option] = {}
+        share: dict[int, float] = {}
+        for (level, _, row), weight in zip(found, weights, strict=True):
+            if weight == 0.0:
+                continue
+            for token, probability in zip(row.ids, row.probs, strict=True):
+                part = weight * probability
+                option = options.setdefault(token, Option(token, 0.0, level))
+                option.probability += part
+                if part > share.get(token, 0.0):
+                    share[token], option.level = part, level
+        self._copied(branch, options)
+        # A stable sort keeps the order of first sight among equals.
+        ranked = sorted(options.values(), key=lambda o: -o.probability)
+        hits = tuple(
+            Hit(
+                level=level,
+                key=key,
+                ids=row.ids,
+                probs=tuple(round(p, 4) for p in row.probs),
+                base=self._base(level, rank),
+                entropy=row.entropy,
+                weight=round(weight, 4),
+                written=row.written,
+            )
+            for rank, ((level, key, row), weight) in enumerate(zip(found, weights, strict=True))
+        )
+        return Answer(hits, ranked)
+
+    def _base(self, level: int, rank: int) -> float:
+        return BASE[level] if self.settings.base == "level" else BY_RANK[rank]
+
+    def _weights(self, found: Sequence[tuple[int, Row]]) -> list[float]:
+        """w = b x max(1 - h, 0.05) ** gamma, normalised over the levels that hit."""
+        if self.settings.longest_wins:
+            return [1.0 if rank == 0 else 0.0 for rank in range(len(found))]
+        raw = [
+            self._base(level, rank) * max(1.0 - row.entropy, FLOOR) ** self.settings.gamma
+            for rank, (level, row) in enumerate(found)
+        ]
+        return [w / sum(raw) for w in raw]
+
+    def _copied(self, branch: tuple[int, ...], options: dict[int, Option]) -> None:
+        """Let the copied continuation compete at the nodes that lie on it."""
+        match = self._match
+        if self.settings.copy != "merged" or match is None or len(branch) >= len(match.tokens):
+            return
+        if match.tokens[: len(branch)] != branch:
+            return
+        token = match.tokens[len(branch)]
+        belief = min(0.9, 1.0 - 1.0 / (match.length + len(branch) + 1))
+        option = options.setdefault(token, Option(token, 0.0, COPIED))
+        if belief > option.probability:
+            option.probability, option.level = belief, COPIED
+
+    # Learn
+
+    def observe(self, draft: Draft, scores: Scores, walk: Sequence[int]) -> MemoryEvidence:
+        tree = draft.tree
+        path = (0, *walk)
+        branches = {n: tuple(tree.tokens[i] for i in tree.path(n)[1:]) for n in range(len(tree))}
+        asked = {self._index[grown]: answer for grown, answer in self._answers.items()}
+        lookups = [answer.lookup(n, True, self._index) for n, answer in sorted(asked.items())]
+        for node in path:
+            if node not in asked:
+                asked[node] = self._ask(branches[node])
+                lookups.append(asked[node].lookup(node, False))
+        evidence = MemoryEvidence(
+            kind="memory",
+            lookups=tuple(lookups),
+            tallies=self._tallies([(asked[n], scores.picks[n]) for n in path]),
+            sizes={n: len(level) for n, level in self._levels.items()},
+            copied=self._span(tree),
+        )
+        self._learn_discount(tree, scores, walk)
+        self._write(draft, scores, walk, branches)
+        return evidence
+
+    def _tallies(self, path: Sequence[tuple[Answer, int]]) -> dict[int, Tally]:
+        tallies = {}
+        for level in self._levels:
+            firsts = [
+                (hit.ids[0], pick) for a, pick in path for hit in a.hits if hit.level == level
+            ]
+            tallies[level] = Tally(len(path), len(firsts), sum(t == pick for t, pick in firsts))
+        return tallies
+
+    def _span(self, tree: DraftTree) -> Any:
+        if self._match is None:
+            return None
+        nodes: list[int] = []
+        at = 0
+        for token in self._match.tokens:
+            below = next((c for c in tree.children[at] if tree.tokens[c] == token), None)
+            if below is None:
+                break
+            nodes.append(below)
+            at = below
+        return span(self._match, tuple(nodes))
+
+    def _learn_discount(self, tree: DraftTree, scores: Scores, walk: Sequence[int]) -> None:
+        """Moving average of "a node at this depth was accepted, its parent was and had children"."""
+        if self.settings.calibration != "learned":
+            return
+        for depth, node in enumerate((0, *walk)):
+            if tree.children[node] and depth < len(self._discount):
+                right = any(tree.tokens[c] == scores.picks[node] for c in tree.children[node])
+                self._discount[depth] = 0.95 * self._discount[depth] + 0.05 * right
+
+    def _write(
+        self,
+        draft: Draft,
+        scores: Scores,
+        walk: Sequence[int],
+        branches: dict[int, tuple[int, ...]],
+    ) -> None:
+        rows = verified_rows(draft, scores, walk, self._step, self.settings.rejected, self._vocab)
+        entries = [((*self._tail, *branches[node])[-3:], row) for node, row in rows]
+        for level in self._levels.values():
+            level.write(entries)
+        self._step += 1
+
+    # What lasts
+
+    def snapshot(self) -> Snapshot | None:
+        level = self._levels.get(1)
+        if level is None:
+            return None
+        return self._restored if self._restored is not None else level.snapshot(self._model)
+
+    def restore(self, data: Snapshot) -> None:
+        self._restored = data
+
+    def fold(self, event: Header | Prefill | Step) -> None:
+        if isinstance(event, Header):
+            self._adopt(f"{event.digest}/{event.dtype}", event.vocab_size)
+            self._prompt, self._step = event.tokens, 0
+        elif isinstance(event, Prefill):
+            rows = event.rows
+            self._seed(
+                self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True
+            )
+        elif 1 in self._levels:
+            draft, scores, walk = verification(event)
+            found = verified_rows(draft, scores, walk, event.index, self.settings.rejected, self._vocab)
+            self._levels[1].write([((event.nodes[n].token,), row) for n, row in found])
+
+
+class Recycling:
+    """The part of a drafter that every user of a ``Recycler`` (``self.memory``) shares."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"tree"})
+    persistent: ClassVar[bool] = True
+    memory: Recycler
+
+    def capture(self) -> Capture:
+        return self.memory.capture()
+
+    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+        self.memory.start(session, prompt, scores)
+
+    def observe(self, draft: Draft, scores: Scores, walk: Sequence[int]) -> MemoryEvidence:
+        return self.memory.observe(draft, scores, walk)
+
+    def snapshot(self) -> Snapshot | None:
+        return self.memory.snapshot()
+
+    def restore(self, data: Snapshot) -> None:
+        self.memory.restore(data)
+
+    def fold(self, event: Header | Prefill | Step) -> None:
+        self.memory.fold(event)

@@ -1,0 +1,302 @@
+"""The one door through which anything is decoded: a job in, a stream of events out.
+
+``run`` is synchronous, takes and yields plain picklable data and keeps nothing between calls, so it
+can run in a thread, in a forked worker (ZeroGPU) or under the CLI alike. What lasts between runs,
+the persistent memory of a drafter, is handed in and rebuilt outside from the streamed events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal
+
+from specviz.compare import first_difference
+from specviz.decoding import check_fit, decode
+from specviz.drafters import Drafter, create, knob_values
+from specviz.drafters.autoregressive import Autoregressive
+from specviz.drafters.memory import Snapshot
+from specviz.inputs import check_prompt, document_prompt
+from specviz.models import registry
+from specviz.models.base import InputError, Inputs, Message, Model
+from specviz.trace import (
+    Check,
+    Event,
+    Header,
+    Prefill,
+    Progress,
+    Role,
+    Run,
+    Step,
+    StoredEvent,
+    Trace,
+    Turn,
+    with_pieces,
+)
+
+_locks: dict[str, threading.Lock] = {}
+_locks_guard = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One request, as plain data.
+
+    ``model`` is a registry label, a hub id or a local folder. With a ``document`` the prompt is the
+    question about it. ``reuse`` may hold the events of an earlier trace whose baseline is repeated
+    instead of run again when model, prompt, settings and machine are the same.
+    """
+
+    model: str = "smollm2-135m"
+    decoder: str = "recap"
+    prompt: str = ""
+    document: str | None = None
+    system: str | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    max_new_tokens: int = 128
+    device: str = "auto"
+    dtype: str = "auto"
+    baseline: bool = True
+    reuse: tuple[StoredEvent, ...] = ()
+    memory: Snapshot | None = None
+    scope: str = "default"
+    notes: tuple[str, ...] = ()
+
+    def messages(self) -> tuple[Message, ...]:
+        """The chat turns that this job stands for; raises InputError on a blank prompt."""
+        check_prompt(self.prompt)
+        text = self.prompt
+        if self.document is not None:
+            text = document_prompt(self.document, self.prompt)
+        system = [Message("system", self.system)] if self.system else []
+        return (*system, Message("user", text))
+
+
+def run(job: Job) -> Iterator[Event]:
+    """Decode ``job``, then its baseline, then compare; yields events as they happen.
+
+    Raises InputError (before the first header) when the job cannot run. Closing the generator frees
+    everything; the reader marks the trace as stopped (``Recording.stop``).
+    """
+    drafter = create(job.decoder, job.knobs)
+    messages = job.messages()
+    yield Progress(stage="load", done=0, total=1)
+    model = registry.load(job.model, device=job.device, dtype=job.dtype)
+    inputs = model.encode(messages)
+    check_fit(model, drafter, inputs, job.max_new_tokens)
+    if job.memory is not None and drafter.persistent:
+        drafter.restore(job.memory)
+    yield Progress(stage="load", done=1, total=1)
+
+    lock = _device_lock(model.device)
+    while not lock.acquire(timeout=0.2):
+        yield Progress(stage="queue", done=0, total=1)
+    try:
+        recorded: list[Event] = []
+        seen: set[int] = set()
+        for event in _both(job, model, inputs, messages, drafter, recorded):
+            event = with_pieces(event, seen, model.token_bytes, model.special_ids)
+            recorded.append(event)
+            yield event
+    finally:
+        lock.release()
+
+
+def _both(
+    job: Job,
+    model: Model,
+    inputs: Inputs,
+    messages: tuple[Message, ...],
+    drafter: Drafter,
+    recorded: list[Event],
+) -> Iterator[Event]:
+    header = _header(job, model, inputs, messages, drafter, "decoder")
+    yield header
+    yield from decode(model, inputs, drafter, job.max_new_tokens)
+    if not job.baseline:
+        return
+    plain = Autoregressive()
+    base = _header(job, model, inputs, messages, plain, "baseline")
+    reused = _reusable(job.reuse, base)
+    if reused is not None:
+        yield from reused
+    else:
+        yield base
+        for event in decode(model, inputs, plain, job.max_new_tokens):
+            yield event.model_copy(update={"role": "baseline"})
+    trace = Trace(tuple(e for e in recorded if not isinstance(e, Progress)))
+    decoder, baseline = trace.run("decoder"), trace.run("baseline")
+    assert decoder is not None and baseline is not None
+    yield Progress(stage="check", done=0, total=1)
+    yield judge(model, inputs, decoder, baseline)
+
+
+def judge(model: Model, inputs: Inputs, decoder: Run, baseline: Run) -> Check:
+    """Compare two finished runs; a difference is a tie only if every token of the decoder's text
+    lies within an absolute cap of the target's best when the text is read back teacher-forced."""
+    complete = all(r.finish is not None and r.finish.reason in ("eos", "length")
+                   for r in (decoder, baseline))  # fmt: skip
+    at = first_difference(decoder.tokens, baseline.tokens)
+    if at is None:
+        return Check(equal=True, complete=complete)
+    session = model.open()
+    try:
+        scores = session.score((*inputs.tokens, *decoder.tokens))
+    finally:
+        session.close()
+    start = len(inputs.tokens)
+    gaps, caps = [], []
+    for i, token in enumerate(decoder.tokens, start=start):
+        own = scores.own_logps[i]
+        assert own is not None
+        gap = 0.0 if scores.picks[i - 1] == token else scores.top_logps[i - 1][0] - own
+        gaps.append(gap)
+        caps.append(tie_cap(model.dtype, scores.peaks[i - 1]))
+    within = all(g <= c for g, c in zip(gaps, caps, strict=True))
+    where = min(at, len(gaps) - 1)
+    equal: Literal["tie", False] = "tie" if within else False
+    return Check(
+        equal=equal,
+        first_difference=at,
+        margin=round(gaps[where], 4),
+        cap=round(caps[where], 4),
+        ties=sum(g > 0 for g in gaps),
+        complete=complete,
+    )
+
+
+def tie_cap(dtype: str, logit: float) -> float:
+    """The largest logit gap that rounding explains: 1e-3 in float32, two units in the last place
+    of the logit in half precision, the precision of the record (1e-4) in float64."""
+    if dtype == "float64":
+        return 1e-4
+    if dtype == "float32":
+        return 1e-3
+    bits = {"bfloat16": 7, "float16": 10}[dtype]
+    return 2.0 * 2.0 ** (math.floor(math.log2(max(abs(logit), 1e-6))) - bits)
+
+
+def _device_lock(device: str) -> threading.Lock:
+    with _locks_guard:
+        return _locks.setdefault(device, threading.Lock())
+
+
+def _header(
+    job: Job,
+    model: Model,
+    inputs: Inputs,
+    messages: tuple[Message, ...],
+    drafter: Drafter,
+    role: Role,
+) -> Header:
+    knobs = knob_values(drafter)
+    identity = [model.digest, model.dtype, drafter.name, knobs, inputs.tokens, job.max_new_tokens]
+    lasting = drafter.persistent
+    return Header(
+        role=role,
+        run=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12],
+        decoder=drafter.name,
+        knobs=knobs,
+        model=model.label,
+        digest=model.digest,
+        device=model.device,
+        dtype=model.dtype,
+        machine=f"{platform.machine()}, {os.cpu_count()} cores",
+        versions=_versions(),
+        messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
+        tokens=inputs.tokens,
+        max_new_tokens=job.max_new_tokens,
+        vocab_size=model.vocab_size,
+        notes=(*job.notes, *inputs.notes) if role == "decoder" else (),
+        scope=job.scope if lasting else None,
+        memory_rows=len(job.memory) if lasting and job.memory is not None else 0,
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("specviz", "torch", "transformers"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _reusable(events: tuple[StoredEvent, ...], header: Header) -> list[StoredEvent] | None:
+    old = Trace(events).run("baseline")
+    if old is None or old.finish is None or old.finish.reason not in ("eos", "length"):
+        return None
+    same = ("run", "device", "machine", "versions")
+    if any(getattr(old.header, name) != getattr(header, name) for name in same):
+        return None
+    mine = [e for e in events if e.role == "baseline" and not isinstance(e, (Header, Check))]
+    blank: dict[str, Any] = {"pieces": {}, "specials": ()}
+    return [
+        header.model_copy(update={"reused": True}),
+        *(e.model_copy(update=blank) for e in mine),
+    ]
+
+
+class MemoryKeeper:
+    """Rebuilds a drafter's lasting memory outside the run, event by event.
+
+    A worker that is killed loses at most the step that it had not streamed yet.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._drafter = create(job.decoder, job.knobs)
+        if job.memory is not None and self._drafter.persistent:
+            self._drafter.restore(job.memory)
+
+    def add(self, event: Event) -> None:
+        """Fold an event of the decoder's run; others change nothing."""
+        if event.role == "decoder" and isinstance(event, (Header, Prefill, Step)):
+            self._drafter.fold(event)
+
+    def snapshot(self) -> Snapshot | None:
+        """The memory as it is now."""
+        return self._drafter.snapshot()
+
+
+class Scopes:
+    """Lasting memories by isolation scope: what one scope learned is never seen in another.
+
+    Owned by whoever owns the isolation boundary (one browser session, one CLI call).
+    """
+
+    def __init__(self) -> None:
+        self._memories: dict[tuple[str, str, str, str], Snapshot] = {}
+
+    @staticmethod
+    def _key(job: Job) -> tuple[str, str, str, str]:
+        return (job.scope, job.decoder, job.model, job.dtype)
+
+    def get(self, job: Job) -> Snapshot | None:
+        """The memory that a job of this scope, decoder, model and dtype may see."""
+        return self._memories.get(self._key(job))
+
+    def put(self, job: Job, snapshot: Snapshot | None) -> None:
+        """Keep what a job left behind."""
+        if snapshot is not None:
+            self._memories[self._key(job)] = snapshot
+
+    def clear(self, scope: str | None = None) -> None:
+        """Forget one scope, or all of them."""
+        if scope is None:
+            self._memories.clear()
+        for key in [k for k in self._memories if k[0] == scope]:
+            del self._memories[key]
+
+    def size(self, scope: str) -> tuple[int, int]:
+        """Rows and bytes that a scope holds."""
+        mine = [s for k, s in self._memories.items() if k[0] == scope]
+        return sum(map(len, mine)), sum(s.nbytes for s in mine)
+
