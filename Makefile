@@ -48,8 +48,7 @@ readme: $(VENV)/.run
 	$(PY) docs/tables.py --write
 
 player:
-	npm --prefix assets/player install --no-audit --no-fund
-	npm --prefix assets/player run build
+	sh assets/player/build.sh
 
 clean:
 	rm -rf $(VENV)

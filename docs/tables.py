@@ -19,21 +19,37 @@ BEGIN = "<!-- methods: written by `make readme` -->\n"
 END = "<!-- end of methods -->"
 
 
-def row(drafter: type[Drafter]) -> str:
-    """One line of the table: name, what it does, its knobs with defaults."""
-    summary = (inspect.getdoc(drafter) or "").split("\n\n")[0].replace("\n", " ")
-    knobs = ", ".join(f"`{k.name}` {_shown(k.default)}" for k in knobs_of(drafter)) or "none"
-    return f"| `{drafter.name}` | {summary} | {knobs} |"
-
-
 def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def row(drafter: type[Drafter]) -> str:
+    """One line of the methods table: name, what it does, its foremost knobs with defaults."""
+    summary = _cell((inspect.getdoc(drafter) or "").split("\n\n")[0])
+    foremost = [f"`{k.name}` {_shown(k.default)}" for k in knobs_of(drafter) if not k.advanced]
+    return f"| `{drafter.name}` | {summary} | {', '.join(foremost) or 'none'} |"
+
+
+def knob_rows(drafter: type[Drafter]) -> str:
+    """The lines of the knob table that belong to one drafter."""
+    return "".join(
+        f"| `{drafter.name}` | `{k.name}` | {_shown(k.default)} | {_cell(k.limits)} | "
+        f"{_cell(k.help)} |\n"
+        for k in knobs_of(drafter)
+    )
+
+
 def methods_table() -> str:
-    """The table of all registered drafters."""
-    head = "| decoder | what it guesses | knobs and defaults |\n|---|---|---|\n"
-    return head + "".join(row(drafter) + "\n" for drafter in DRAFTERS.values())
+    """The tables of all registered drafters and, folded, of their knobs."""
+    head = "| decoder | what it guesses | foremost knobs |\n|---|---|---|\n"
+    methods = head + "".join(row(drafter) + "\n" for drafter in DRAFTERS.values())
+    knobs = "| decoder | knob | default | allowed | what it does |\n|---|---|---|---|---|\n"
+    knobs += "".join(map(knob_rows, DRAFTERS.values()))
+    return f"{methods}\n<details>\n<summary>All knobs</summary>\n\n{knobs}\n</details>\n"
 
 
 def with_table(readme: str) -> str:
