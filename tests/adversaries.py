@@ -1,0 +1,131 @@
+"""Drafters that try to change the output, and the slow oracle that says what it must be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from specviz.drafters.autoregressive import Autoregressive
+from specviz.drafters.base import Draft
+from specviz.drafters.memory import Level, Snapshot, make_row, model_key
+from specviz.drafters.recap import Recap
+from specviz.models.base import Scores, Session
+from specviz.models.toy import ToyModel
+from specviz.trace import Written
+from specviz.tree import DraftTree
+
+
+def oracle(model: ToyModel, prompt: Sequence[int], budget: int) -> tuple[int, ...]:
+    """Greedy decoding without any cache: the whole context is scored anew for every token."""
+    context, output = list(prompt), []
+    while len(output) < budget and not (output and output[-1] in model.eos_ids):
+        output.append(int(np.argmax(model.logits(tuple(context)))))
+        context.append(output[-1])
+    return tuple(output)
+
+
+def draft_of(tokens: Sequence[int], parents: Sequence[int]) -> Draft:
+    """A draft of any shape, with made-up scores."""
+    size = len(tokens)
+    return Draft(
+        DraftTree(tuple(tokens), tuple(parents)),
+        ("root", *("test" for _ in range(size - 1))),
+        (None, *(1.0 / n for n in range(1, size))),
+        tuple(range(size)),
+    )
+
+
+class _Tree(Autoregressive):
+    needs: ClassVar[frozenset[str]] = frozenset({"tree"})
+
+
+class Chain(_Tree):
+    """Drafts ``length`` given tokens beyond what is out so far: the oracle, or a liar's."""
+
+    name = "chain"
+
+    def __init__(
+        self, answer: Sequence[int], prompt: int, length: int, shift: int = 0, vocab: int = 1 << 30
+    ) -> None:
+        self.answer, self.prompt, self.length = answer, prompt, length
+        self.shift, self.vocab = shift, vocab
+
+    def propose(self, context: Sequence[int], budget: int) -> Draft:
+        done = len(context) - self.prompt
+        tail = [(t + self.shift) % self.vocab for t in self.answer[done : done + self.length]]
+        return draft_of([context[-1], *tail], range(-1, len(tail)))
+
+
+class RandomTree(_Tree):
+    """A random tree of random tokens, duplicate siblings and overlong branches included."""
+
+    name = "random"
+
+    def __init__(self, seed: int, vocab: int, nodes: int) -> None:
+        self.random = random.Random(seed)
+        self.vocab, self.nodes = vocab, nodes
+
+    def propose(self, context: Sequence[int], budget: int) -> Draft:
+        tokens, parents = [context[-1]], [-1]
+        for _ in range(self.random.randint(0, self.nodes)):
+            # Half of the time go deeper, so that branches outrun the budget.
+            last = len(tokens) - 1
+            parents.append(last if self.random.random() < 0.5 else self.random.randint(0, last))
+            tokens.append(self.random.randrange(self.vocab))
+        return draft_of(tokens, parents)
+
+
+class Duplicates(_Tree):
+    """The right token several times among the siblings, each with another subtree."""
+
+    name = "duplicates"
+
+    def __init__(self, answer: Sequence[int], prompt: int, copies: int) -> None:
+        self.answer, self.prompt, self.copies = answer, prompt, copies
+
+    def propose(self, context: Sequence[int], budget: int) -> Draft:
+        done = len(context) - self.prompt
+        right = self.answer[done : done + 3]
+        tokens, parents = [context[-1]], [-1]
+        for copy in range(self.copies):
+            parent = 0
+            for token in right[: copy + 1]:
+                tokens.append(token)
+                parents.append(parent)
+                parent = len(tokens) - 1
+        return draft_of(tokens, parents)
+
+
+class Poisoned(Recap):
+    """RECAP whose three memories are full of nonsense from the start."""
+
+    def __init__(self, seed: int, vocab: int) -> None:
+        super().__init__(nodes=12)
+        self.seed_value, self.vocab = seed, vocab
+
+    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+        super().start(session, prompt, scores)
+        rng = random.Random(self.seed_value)
+        for level in self.memory._levels.values():
+            level.write(poison(rng, level, self.vocab))
+
+
+def poison(rng: random.Random, level: Level, vocab: int) -> list:
+    """Random rows for every context that a small vocabulary allows, or many of them."""
+    rows = []
+    for _ in range(300):
+        key = tuple(rng.randrange(vocab) for _ in range(level.order))
+        ids = rng.sample(range(vocab), min(8, vocab))
+        logps = sorted((-rng.random() * 4 - 0.1 for _ in ids), reverse=True)
+        rows.append((key, make_row(ids, logps, Written(-2, 0, True))))
+    return rows
+
+
+def poisoned_snapshot(model: ToyModel, seed: int) -> Snapshot:
+    """A lasting memory that says something wrong about every token."""
+    level = Level(1)
+    level.write(poison(random.Random(seed), level, model.vocab_size))
+    return level.snapshot(model_key(model))

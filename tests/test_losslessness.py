@@ -1,0 +1,152 @@
+"""Output is a function of model, prompt and budget, never of the drafter or its memory."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from specviz.decoding import decode
+from specviz.drafters import create
+from specviz.models.base import Inputs
+from specviz.models.toy import ToyModel, random_logits
+from specviz.trace import Finish, Prefill, Step
+from tests.adversaries import (
+    Chain,
+    Duplicates,
+    Poisoned,
+    RandomTree,
+    oracle,
+    poisoned_snapshot,
+)
+
+KNOBS = [
+    ("autoregressive", {}),
+    ("prompt_lookup", {}),
+    ("prompt_lookup", {"ngram": 1, "occurrence": "latest", "tokens": 32}),
+    ("token_recycling", {}),
+    ("token_recycling", {"tree": "best_first", "nodes": 20, "rejected": False}),
+    ("recap", {}),
+    ("recap", {"levels": "3", "seed": "none"}),
+    ("recap", {"levels": "12", "longest_wins": True}),
+    ("recap", {"levels": "13", "gamma": 0, "base": "rank", "copy": "reserve"}),
+    ("recap", {"seed": "all", "entropy": "full", "calibration": "learned", "nodes": 60}),
+    ("recap", {"rejected": False, "copy": "off", "calibration": "none", "repeats": 0}),
+]
+
+
+def toy(seed: int, vocab: int, order: int, sharpness: float) -> ToyModel:
+    pieces = [bytes([97 + i]) for i in range(vocab)]
+    return ToyModel(random_logits(seed, vocab, order, sharpness), pieces)
+
+
+def decoded(model: ToyModel, prompt: tuple[int, ...], drafter, budget: int) -> tuple[int, ...]:
+    """The emitted tokens, with the bookkeeping of every step checked on the way."""
+    output: list[int] = []
+    finish = None
+    for event in decode(model, Inputs(prompt), drafter, budget):
+        if isinstance(event, Prefill):
+            output.append(event.token)
+        elif isinstance(event, Step):
+            output.extend(event.emitted)
+            assert event.cache_length == len(prompt) + len(output) - 1
+        elif isinstance(event, Finish):
+            finish = event
+    assert finish is not None and finish.tokens == len(output)
+    assert finish.reason == ("eos" if output[-1] in model.eos_ids else "length")
+    return tuple(output)
+
+
+def drafters(which: int, model: ToyModel, prompt: tuple[int, ...], answer, seed: int):
+    """Every drafter with several knobs, then the adversaries."""
+    beyond = (*answer, *(seed % model.vocab_size for _ in range(6)))
+    hostile = [
+        lambda: Chain(answer, len(prompt), 4),
+        lambda: Chain(beyond, len(prompt), 40),
+        lambda: Chain(answer, len(prompt), 4, 1, model.vocab_size),
+        lambda: RandomTree(seed, model.vocab_size, 24),
+        lambda: Duplicates(answer, len(prompt), 3),
+        lambda: Poisoned(seed, model.vocab_size),
+    ]
+    if which < len(KNOBS):
+        return create(*KNOBS[which])
+    return hostile[which - len(KNOBS)]()
+
+
+CASES = {
+    "which": st.integers(0, len(KNOBS) + 5),
+    "seed": st.integers(0, 10_000),
+    "vocab": st.integers(2, 12),
+    "order": st.integers(1, 4),
+    "sharpness": st.sampled_from([0.5, 3.0]),
+    "prompt_seed": st.lists(st.integers(0, 11), min_size=1, max_size=20),
+    "budget": st.integers(1, 40),
+    "ends": st.booleans(),
+}
+
+
+def one_case(which, seed, vocab, order, sharpness, prompt_seed, budget, ends) -> None:
+    model = toy(seed, vocab, order, sharpness)
+    if not ends:
+        model.eos_ids = frozenset()
+    prompt = tuple(t % vocab for t in prompt_seed)
+    answer = oracle(model, prompt, budget)
+    drafter = drafters(which, model, prompt, answer, seed)
+    if which == 5 and seed % 2:
+        drafter.restore(poisoned_snapshot(model, seed))
+    assert decoded(model, prompt, drafter, budget) == answer
+
+
+@settings(max_examples=300, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
+@given(**CASES)
+def test_every_drafter_gives_the_oracles_tokens(**case) -> None:
+    one_case(**case)
+
+
+@pytest.mark.proof
+@settings(max_examples=5000, deadline=None, derandomize=True,
+          suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
+@given(**CASES)
+def test_every_drafter_gives_the_oracles_tokens_in_5000_cases(**case) -> None:
+    one_case(**case)
+
+
+@pytest.mark.parametrize("which", range(len(KNOBS) + 6))
+def test_each_drafter_on_a_long_repetitive_text(which: int) -> None:
+    model = toy(7, 5, 2, 3.0)
+    model.eos_ids = frozenset()
+    prompt = (1, 2, 3, 4, 1, 2)
+    answer = oracle(model, prompt, 120)
+    assert decoded(model, prompt, drafters(which, model, prompt, answer, 3), 120) == answer
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 7])
+def test_the_budget_cuts_inside_an_accepted_branch(budget: int) -> None:
+    model = toy(1, 6, 2, 3.0)
+    model.eos_ids = frozenset()
+    answer = oracle(model, (1, 2), 30)
+    drafter = Chain(answer, 2, 20)
+    steps = [e for e in decode(model, Inputs((1, 2)), drafter, budget) if isinstance(e, Step)]
+    assert [t for s in steps for t in s.emitted] == list(answer[1:budget])
+    if budget > 1:
+        assert len(steps) == 1 and steps[0].clipped
+        assert len(steps[0].walk) == 20
+        assert len(steps[0].accepted) == budget - 1
+
+
+def test_an_end_token_inside_an_accepted_branch_cuts_there() -> None:
+    model = toy(1, 6, 2, 3.0)
+    model.eos_ids = frozenset()
+    free = oracle(model, (1, 2), 8)
+    end = free[3]
+    model.eos_ids = frozenset({end})
+    first = free.index(end)
+    drafter = Chain(free, 2, 7)
+    events = list(decode(model, Inputs((1, 2)), drafter, 30))
+    steps = [e for e in events if isinstance(e, Step)]
+    output = [events[1].token, *(t for s in steps for t in s.emitted)]
+    assert output == list(free[: first + 1])
+    assert events[-1].reason == "eos"
+    if first:
+        assert steps[-1].clipped and len(steps[-1].walk) > len(steps[-1].accepted)
