@@ -1,0 +1,188 @@
+"""Hub ids and local folders to models; whatever goes wrong there becomes one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import torch
+from huggingface_hub import errors as hub
+from huggingface_hub import hf_hub_download
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers.utils import logging as transformers_logging
+
+from specviz.models.base import InputError, Unsupported
+from specviz.models.hf import HFModel, HFSession, chain
+from specviz.models.hf_facts import check_architecture
+from specviz.tree import DraftTree
+
+log = logging.getLogger(__name__)
+
+WEIGHTS = (".safetensors", ".bin")
+TOLERANCE = {"float64": 1e-6, "float32": 1e-2, "bfloat16": 0.5, "float16": 0.25}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings and no progress bars of transformers while something loads."""
+    level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HFModel:
+    """A model of the hub by its id; downloads what the local hub cache lacks."""
+    label = label or repo
+    try:
+        config_file = Path(hf_hub_download(repo, "config.json"))
+    except hub.GatedRepoError as error:
+        raise InputError(
+            f"{repo} is gated: accept its licence on the hub and log in with `hf auth login`."
+        ) from error
+    except (hub.RepositoryNotFoundError, hub.HFValidationError) as error:
+        raise InputError(
+            f"The hub has no public model {repo}: check the spelling or log in with "
+            "`hf auth login`."
+        ) from error
+    except hub.RemoteEntryNotFoundError as error:
+        raise InputError(f"{repo} has no config.json: choose a transformers model.") from error
+    except (hub.LocalEntryNotFoundError, hub.HfHubHTTPError, httpx.HTTPError, OSError) as error:
+        raise InputError(
+            f"The hub cannot be reached to get {repo}: check the network, or give a local folder."
+        ) from error
+    revision = config_file.parent.name
+    return _load(repo, device, dtype, label, f"{repo}@{revision}"[-60:], revision=revision)
+
+
+def load_folder(
+    folder: Path, device: str, dtype: str, label: str | None = None, digest: str | None = None
+) -> HFModel:
+    """A model saved in ``folder``; its digest is that of its files unless given."""
+    label = label or folder.name
+    if not (folder / "config.json").is_file():
+        raise InputError(f"The folder {folder} has no config.json: give a transformers model.")
+    return _load(str(folder), device, dtype, label, digest or folder_digest(folder))
+
+
+def folder_digest(folder: Path) -> str:
+    """16 hex digits over everything in ``folder`` that can change tokens."""
+    total = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and (file.suffix in (*WEIGHTS, ".json", ".model", ".jinja", ".txt")):
+            total.update(file.name.encode() + file_sha256(file).encode())
+    return total.hexdigest()[:16]
+
+
+def file_sha256(file: Path) -> str:
+    """The sha256 of a file, in hex."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _load(
+    source: str, device: str, dtype: str, label: str, digest: str, revision: str = "main"
+) -> HFModel:
+    known = {"revision": revision, "trust_remote_code": False}
+    with quiet():
+        try:
+            config = AutoConfig.from_pretrained(source, **known)
+        except (ValueError, KeyError, OSError) as error:
+            raise Unsupported(
+                f"{label} has an architecture that this transformers does not know, and specviz "
+                "runs no code that comes with a model: choose another model."
+            ) from error
+        if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+            raise Unsupported(
+                f"{label} ({config.model_type}) is not a causal language model of transformers: "
+                "choose a decoder-only text model."
+            )
+        check_architecture(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)], config, label)
+        try:
+            net = _weights(source, config, device, getattr(torch, dtype), known)
+            tokenizer = AutoTokenizer.from_pretrained(source, **known)
+        except torch.cuda.OutOfMemoryError as error:
+            raise Unsupported(
+                f"{label} in {dtype} does not fit into the memory of {device}: choose a smaller "
+                "model or a shorter dtype."
+            ) from error
+        except (OSError, ValueError, ImportError, RuntimeError) as error:
+            log.warning("loading %s failed", label, exc_info=True)
+            raise Unsupported(
+                f"{label} could not be loaded: its files are incomplete, damaged or need a "
+                "package that is not installed (the log says which)."
+            ) from error
+        return _checked(net, tokenizer, label, digest)
+
+
+def _weights(
+    source: str, config: Any, device: str, dtype: torch.dtype, known: dict[str, Any]
+) -> Any:
+    """The network on ``device``, spread over all devices only where it does not fit into one."""
+    if device == "cpu":
+        net = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **known)
+        return net.eval()
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            source, config=config, dtype=dtype, device_map={"": device}, **known
+        ).eval()
+    except torch.cuda.OutOfMemoryError:
+        torch.cuda.empty_cache()
+        return AutoModelForCausalLM.from_pretrained(
+            source, config=config, dtype=dtype, device_map="auto", **known
+        ).eval()
+
+
+def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:
+    """A model whose packed pass over a small tree was seen to equal passes over its branches.
+
+    Where the fast attention fails the check, the plain one is tried.
+    """
+    for attention in (None, "eager"):
+        if attention is not None:
+            net.set_attn_implementation(attention)
+        model = HFModel(net, tokenizer, label=label, digest=digest)
+        try:
+            if tree_error(model) <= TOLERANCE[model.dtype]:
+                return model
+        except Exception:  # whatever a foreign architecture raises here, it cannot do trees
+            log.warning("%s cannot verify a tree (%s)", label, attention, exc_info=True)
+    raise Unsupported(
+        f"{label} ({net.config.model_type}) does not verify a draft tree as it would verify each "
+        "branch, so its output could not be trusted here: choose another model."
+    )
+
+
+def tree_error(model: HFModel) -> float:
+    """The largest logit difference between a tree pass and plain passes over its two branches.
+
+    In units of the logits' standard deviation; the prefix goes through the cache.
+    """
+    ids = [(7 * i + 11) % model.vocab_size for i in range(10)]
+    prefix, root, left, right = ids[:5], ids[5], ids[6:8], ids[8:10]
+    session: HFSession = model.open()
+    session.logits(chain(prefix))
+    session.commit(range(len(prefix)))
+    tree = DraftTree.from_paths(root, [left, right])
+    packed = session.logits(tree).double()
+    session.close()
+    worst = 0.0
+    for branch, rows in ((left, (0, 1, 2)), (right, (0, 3, 4))):
+        with torch.inference_mode():
+            tokens = torch.tensor([[*prefix, root, *branch]], device=model.net.device)
+            plain = model.net(input_ids=tokens, use_cache=False).logits[0, -3:].double()
+        error = (packed[list(rows)] - plain).abs().max() / plain.std()
+        worst = max(worst, float(error))
+    return worst
