@@ -1,0 +1,1 @@
+"""Traces as still pictures and tables. Views read recorded facts and know no model."""

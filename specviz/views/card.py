@@ -1,0 +1,51 @@
+"""The run card: under which conditions a trace was made."""
+
+from __future__ import annotations
+
+from specviz import metrics
+from specviz.catalog import text
+from specviz.trace import Trace
+
+
+def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
+    """(label, value) rows in reading order; every value as recorded."""
+    run = trace.run("decoder")
+    if run is None:
+        return []
+    head = run.header
+    rows = [
+        ("model", head.model),
+        ("digest", head.digest),
+        ("device", f"{head.device}, {head.dtype}"),
+        ("machine", head.machine),
+        ("decoder", head.decoder),
+        ("knobs", _pairs(head.knobs)),
+        ("prompt", text("view.tokens", lang, count=len(head.tokens))),
+        ("limit", text("view.tokens", lang, count=head.max_new_tokens)),
+    ]
+    if head.scope is not None:
+        memory = text("view.card.memory.value", lang, scope=head.scope, rows=head.memory_rows)
+        rows.append(("memory", memory))
+    if run.finish is not None:
+        end = text(f"view.end.{run.finish.reason}", lang)
+        rows.append(("end", f"{end} {run.finish.message}".strip()))
+    rows += [("baseline", _baseline(trace, lang)), ("versions", _pairs(head.versions))]
+    rows += [("note", note) for note in head.notes]
+    return [(text(f"view.card.{name}", lang), value) for name, value in rows]
+
+
+def _pairs(values: dict[str, str] | dict[str, int | float | bool | str]) -> str:
+    return ", ".join(f"{k} {_plain(v)}" for k, v in values.items()) or "–"
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _baseline(trace: Trace, lang: str) -> str:
+    base = trace.run("baseline")
+    if base is None:
+        return text("view.card.baseline.none", lang)
+    ms = metrics.decode_seconds_per_token(base)
+    key = "view.card.baseline.reused" if base.header.reused else "view.card.baseline.measured"
+    return text(key, lang, tokens=len(base.tokens), ms="–" if ms is None else f"{1000 * ms:.1f}")

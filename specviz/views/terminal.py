@@ -1,0 +1,113 @@
+"""A trace as plain lines for a terminal: the text, the figures, one step's tree."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from specviz.catalog import text
+from specviz.metrics import summary
+from specviz.trace import Header, Run, Step, Trace
+from specviz.views.tables import depths, node_states, quoted
+
+# A terminal obeys these; line feed and tab alone are harmless.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+MARKS = {"root": "•", "accepted": "✓", "rejected": "✗", "discarded": "○", "not reached": "·"}
+
+
+def literal(raw: bytes | str) -> str:
+    """Text that a model or a person made, with no power over the terminal."""
+    shown = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    return OBEYED.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
+
+
+def answer(trace: Trace, run: Run) -> str:
+    """What a run wrote, control tokens left out."""
+    special = {t for event in trace.events for t in event.specials}
+    return literal(b"".join(trace.pieces[t] for t in run.tokens if t not in special))
+
+
+def heading(header: Header) -> str:
+    """Decoder, model and machine in one line."""
+    return text(
+        "cli.heading",
+        decoder=header.decoder,
+        model=literal(header.model),
+        device=header.device,
+        dtype=header.dtype,
+        count=len(header.tokens),
+    )
+
+
+def figures(trace: Trace) -> Iterator[str]:
+    """The figures of a trace, one sentence a line; those that do not exist are left out."""
+    facts = summary(trace)
+    mine, base = facts["decoder"], facts["baseline"]
+    if mine is None:
+        return
+    yield text("cli.tokens", count=mine["tokens"], passes=mine["target_passes"])
+    if mine["tau"] is not None:
+        yield text("cli.tau", tau=f"{mine['tau']:.2f}")
+    if mine["acceptance"] is not None:
+        yield text("cli.acceptance", percent=f"{100 * mine['acceptance']:.0f}")
+    seconds = {key: f"{value:.2f}" for key, value in mine["seconds"].items()}
+    yield text("cli.seconds", **seconds)
+    if base is not None:
+        yield text("cli.baseline", count=base["tokens"], total=f"{base['seconds']['total']:.2f}")
+    if facts["speedup_decode"] is not None and facts["speedup_total"] is not None:
+        yield text(
+            "cli.speedup",
+            decode=f"{facts['speedup_decode']:.2f}",
+            total=f"{facts['speedup_total']:.2f}",
+        )
+    yield from equality(trace)
+    yield text(f"cli.finish.{mine['finish'] or 'open'}")
+
+
+def equality(trace: Trace) -> Iterator[str]:
+    """How the two runs compare, in one sentence, when they were compared."""
+    check = trace.check
+    if check is None:
+        return
+    if check.equal is True:
+        yield text("cli.equal.true")
+    elif check.equal == "tie":
+        yield text(
+            "cli.equal.tie", at=check.first_difference, margin=check.margin, count=check.ties
+        )
+    else:
+        yield text("cli.equal.false", at=check.first_difference, margin=check.margin)
+
+
+def step_line(step: Step, pieces: Mapping[int, bytes]) -> str:
+    """One step: how much was drafted and accepted, and the tokens that it emitted."""
+    accepted = [quoted(pieces[step.nodes[n].token]) for n in step.accepted]
+    emitted = [quoted(pieces[t]) for t in step.emitted[len(accepted) :]]
+    shown = " ".join([*(f"✓{t}" for t in accepted), *(f"★{t}" for t in emitted)])
+    return f"{step.index:4}  {len(accepted)}/{len(step.nodes) - 1:<3} {shown}"
+
+
+def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
+    """The draft tree of a step, children under their parents in order of growth."""
+    states, deep = node_states(step), depths(step)
+    below: dict[int, list[int]] = {}
+    for i, node in enumerate(step.nodes[1:], start=1):
+        below.setdefault(node.parent, []).append(i)
+    pending = [0]
+    while pending:
+        i = pending.pop()
+        node = step.nodes[i]
+        line = f"{'  ' * deep[i]}{MARKS[states[i]]} {quoted(pieces[node.token])}"
+        if i:
+            line += f"  {node.source}"
+        if node.logp is not None:
+            line += f"  p={math.exp(node.logp):.3f}"
+        wanted = quoted(pieces[node.pick])
+        yield line + (f"  → {wanted}" if states[i] in ("root", "accepted") else "")
+        pending += sorted(below.get(i, []), key=lambda n: step.nodes[n].order, reverse=True)
+
+
+def steps(run: Run, pieces: Mapping[int, bytes]) -> Iterable[str]:
+    """Every step of a run in one line each."""
+    return (step_line(step, pieces) for step in run.steps)
