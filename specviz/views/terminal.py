@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
 from specviz.catalog import text
 from specviz.metrics import summary
 from specviz.trace import Header, Run, Step, Trace
-from specviz.views.tables import depths, node_states, quoted
+from specviz.views.steps import depths, node_states
+from specviz.views.tokens import show
 
 # A terminal obeys these; line feed and tab alone are harmless.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -82,10 +85,10 @@ def equality(trace: Trace) -> Iterator[str]:
 
 def step_line(step: Step, pieces: Mapping[int, bytes]) -> str:
     """One step: how much was drafted and accepted, and the tokens that it emitted."""
-    accepted = [quoted(pieces[step.nodes[n].token]) for n in step.accepted]
-    emitted = [quoted(pieces[t]) for t in step.emitted[len(accepted) :]]
+    accepted = [show(pieces.get(step.nodes[n].token)) for n in step.accepted]
+    emitted = [show(pieces.get(t)) for t in step.emitted[len(accepted) :]]
     shown = " ".join([*(f"✓{t}" for t in accepted), *(f"★{t}" for t in emitted)])
-    return f"{step.index:4}  {len(accepted)}/{len(step.nodes) - 1:<3} {shown}"
+    return f"{step.index + 1:4}  {len(accepted)}/{len(step.nodes) - 1:<3} {shown}"
 
 
 def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
@@ -98,12 +101,12 @@ def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
     while pending:
         i = pending.pop()
         node = step.nodes[i]
-        line = f"{'  ' * deep[i]}{MARKS[states[i]]} {quoted(pieces[node.token])}"
+        line = f"{'  ' * deep[i]}{MARKS[states[i]]} {show(pieces.get(node.token))}"
         if i:
             line += f"  {node.source}"
         if node.logp is not None:
             line += f"  p={math.exp(node.logp):.3f}"
-        wanted = quoted(pieces[node.pick])
+        wanted = show(pieces.get(node.pick))
         yield line + (f"  → {wanted}" if states[i] in ("root", "accepted") else "")
         pending += sorted(below.get(i, []), key=lambda n: step.nodes[n].order, reverse=True)
 
@@ -111,3 +114,54 @@ def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
 def steps(run: Run, pieces: Mapping[int, bytes]) -> Iterable[str]:
     """Every step of a run in one line each."""
     return (step_line(step, pieces) for step in run.steps)
+
+
+def run_object(trace: Trace) -> dict[str, Any]:
+    """The figures of a trace as one flat object; ``docs/tour.md`` explains every key."""
+    facts = summary(trace)
+    run, mine, base = trace.run("decoder"), facts["decoder"], facts["baseline"]
+    check = trace.check
+    assert run is not None
+    equal: bool | Literal["tie"] | None = facts["equal"]
+    return {
+        "decoder": run.header.decoder,
+        "model": run.header.model,
+        "device": run.header.device,
+        "dtype": run.header.dtype,
+        "prompt_tokens": mine["prompt_tokens"],
+        "tokens": mine["tokens"],
+        "target_passes": mine["target_passes"],
+        "tau": mine["tau"],
+        "acceptance": mine["acceptance"],
+        "seconds": {
+            k: round(mine["seconds"][k], 6)
+            for k in ("prefill", "draft", "verify", "commit", "total")
+        },
+        "baseline": base
+        and {"tokens": base["tokens"], "seconds": round(base["seconds"]["total"], 6)},
+        "speedup_decode": facts["speedup_decode"],
+        "speedup_total": facts["speedup_total"],
+        "equal": equal,
+        "margin": facts["margin"],
+        "ties": check.ties if check else None,
+        "first_difference": facts["first_difference"],
+        "finish": mine["finish"],
+        "knobs": run.header.knobs,
+        "notes": run.header.notes,
+        "text": b"".join(trace.pieces[t] for t in run.tokens).decode("utf-8", "replace"),
+    }
+
+
+def valid_line(path: Path, trace: Trace) -> str:
+    """What a sound trace holds, in one line."""
+    run = trace.run("decoder")
+    assert run is not None
+    return text(
+        "cli.valid",
+        path=path,
+        decoder=run.header.decoder,
+        model=literal(run.header.model),
+        count=len(run.tokens),
+        steps=len(run.steps),
+        finish=text(f"cli.finish.{run.finish.reason if run.finish else 'open'}"),
+    )
