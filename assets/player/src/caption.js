@@ -1,0 +1,114 @@
+// One sentence of what just happened, one of why: catalogue keys with the real tokens.
+import { wantedFact } from "./facts.js";
+import { growth } from "./beats.js";
+
+const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
+const token = (id) => ({ token: id });
+const list = (ids) => ids.flatMap((id, k) => (k ? [" ", token(id)] : [token(id)]));
+const time = (seconds) => ({ seconds });
+const share = (p) => ({ probability: p });
+
+/** Why memory's knowledge of the wanted token did not make it a guess. */
+function because(step, node) {
+  const fact = wantedFact(step, node);
+  if (fact.known === null) return null;
+  const params = {
+    wanted: token(fact.token), n: fact.rank ?? 0, rank: fact.rank, level: { source: sourceOf(fact.level) },
+    cut: { cut: fact.cut }, p: share(fact.probability), share: share(fact.share),
+  };
+  if (fact.known === "yes" && fact.cut) return say(`why.cut.${fact.cut}`, params);
+  // Nobody asked during growth: the guess could not have been made, whatever memory knew.
+  if (fact.known === "yes") return say(fact.asked ? "why.known" : "why.unasked_known", params);
+  return say(`why.${{ level: "level", no: "unknown", nothing: "nothing", unasked: "unasked" }[fact.known]}`, params);
+}
+
+export function sourceOf(level) {
+  return level === 0 ? "copy" : `level${level}`;
+}
+
+function prefill(model) {
+  const { header, prefill: first } = model.decoder;
+  if (!header) return { main: say("empty"), why: say("empty_why") };
+  if (!first) return { main: say("reading", { n: header.tokens.length }), why: say("reading_why") };
+  return {
+    main: say("prefill", { n: header.tokens.length, time: time(first.seconds), first: token(first.token) }),
+    why: say("prefill_why"),
+  };
+}
+
+function draft(step, place) {
+  const n = growth(step)[place.at];
+  const node = step.nodes[n];
+  return {
+    main: say("draft", { k: place.at + 1, n: place.of, guess: token(node.token), after: token(step.nodes[node.parent].token) }),
+    why: node.score === null
+      ? say("draft_why_plain", { source: { source: node.source } })
+      : say("draft_why", { source: { source: node.source }, score: share(node.score) }),
+  };
+}
+
+function verify(step) {
+  const n = step.nodes.length - 1;
+  const params = { n, time: time(step.seconds.verify), root: token(step.nodes[0].token) };
+  return n ? { main: say("verify", params), why: say("verify_why", params) }
+    : { main: say("verify_none", params), why: say("verify_none_why", params) };
+}
+
+function walk(step, place) {
+  const from = place.at === 0 ? 0 : step.walk[place.at - 1];
+  if (place.at < step.walk.length) {
+    const node = step.nodes[step.walk[place.at]];
+    return {
+      main: say("accept", { guess: token(node.token), after: token(step.nodes[from].token) }),
+      why: say("accept_why", { p: share(Math.exp(node.logp ?? 0)), source: { source: node.source } }),
+    };
+  }
+  return whole(step);
+}
+
+/** The whole step: what was right, what the model wanted instead, and why it was no guess. */
+function whole(step) {
+  const kept = Math.min(step.walk.length, step.emitted.length);
+  const clipped = step.emitted.length <= step.walk.length;
+  const right = step.walk.slice(0, kept).map((n) => step.nodes[n].token);
+  const end = kept ? step.walk[kept - 1] : 0;
+  const children = step.nodes.filter((n) => n.parent === end).map((n) => n.token);
+  const bonus = token(step.nodes[end].pick);
+  const params = { n: kept, right: list(right), bonus, root: token(step.nodes[0].token), drafted: step.nodes.length - 1 };
+  if (clipped) {
+    const dropped = step.walk.length - kept;
+    return { main: say("clipped", params), why: dropped ? say("clipped_why", { n: dropped }) : say("clipped_exact_why") };
+  }
+  if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
+  const margin = { number: step.nodes[end].margin, digits: 2 };
+  const p = share(Math.exp(step.nodes[end].top[0][1]));
+  const reason = because(step, end) ?? say("why.target", { bonus, p, margin });
+  if (!children.length) return { main: say("full", params), why: reason };
+  const wrong = list(children.slice(0, 2));
+  return { main: say(kept ? "partial" : "reject", { ...params, wrong, of: kept + 1 }), why: reason };
+}
+
+function noGuess(step) {
+  if (!step.evidence) return say("none_why_plain");
+  return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", { root: token(step.nodes[0].token) });
+}
+
+function finish(model, payload) {
+  const { finish: end, steps, counts, prefill: first } = model.decoder;
+  const tokens = steps.length ? counts[counts.length - 1] : first ? 1 : 0;
+  return {
+    main: say(`finish.${end.reason}`, { n: tokens, passes: steps.length, message: end.message ?? "" }),
+    why: payload.live ? say("finish_live") : { speed: true },
+  };
+}
+
+/** {main, why} for a place; a `why` of {speed: true} stands for the sentence about the speed. */
+export function caption(model, payload, place) {
+  const step = model.decoder.steps[place.step];
+  if (place.phase === "prefill") return prefill(model);
+  if (place.phase === "finish") return finish(model, payload);
+  if (place.phase === "draft") return draft(step, place);
+  if (place.phase === "verify") return verify(step);
+  if (place.phase === "walk") return walk(step, place);
+  return whole(step);
+}

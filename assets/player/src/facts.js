@@ -1,0 +1,104 @@
+// What the trace recorded about one node: only facts, no guesses about causes.
+
+/** The memory's answer at a node, or undefined. */
+export function lookupAt(step, node) {
+  return step?.evidence?.kind === "memory" ? step.evidence.lookups.find((l) => l.node === node) : undefined;
+}
+
+const probability = (step, node, token) => {
+  const found = step.nodes[node].top.find(([id]) => id === token);
+  if (found) return Math.exp(found[1]);
+  const child = step.nodes.find((n) => n.parent === node && n.token === token);
+  return child && child.logp !== null ? Math.exp(child.logp) : null;
+};
+
+/**
+ * What memory knew about the token the model wanted after `node`: {known, rank, level, share, cut,
+ * asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
+ * level had it, the mixture dropped it), "yes" (a candidate), "unasked" (nothing was recorded).
+ */
+export function wantedFact(step, node) {
+  const want = step.nodes[node].pick;
+  const fact = { token: want, probability: probability(step, node, want), margin: step.nodes[node].margin };
+  const lookup = lookupAt(step, node);
+  if (step.evidence?.kind !== "memory") return { ...fact, known: null };
+  if (!lookup) return { ...fact, known: "unasked" };
+  const rank = lookup.candidates.findIndex((c) => c[0] === want);
+  const base = { ...fact, asked: lookup.expanded, of: lookup.candidates.length };
+  if (rank >= 0) {
+    const [, share, level, became, cut] = lookup.candidates[rank];
+    return { ...base, known: "yes", rank: rank + 1, share, level, cut, node: became };
+  }
+  const hit = lookup.hits.find((h) => h.ids.includes(want));
+  if (hit) return { ...base, known: "level", rank: hit.ids.indexOf(want) + 1, level: hit.level };
+  return { ...base, known: lookup.hits.length ? "no" : "nothing" };
+}
+
+function spanFacts(model, span) {
+  if (!span) return null;
+  const all = model.sequence();
+  return {
+    length: span.length,
+    start: span.start,
+    before: all.slice(Math.max(0, span.start - span.length - 4), span.start - span.length),
+    match: all.slice(span.start - span.length, span.start),
+    copied: [...span.tokens],
+    inPrompt: span.start < (model.decoder.header?.tokens.length ?? 0),
+  };
+}
+
+function hits(lookup) {
+  return [...lookup.hits]
+    .sort((a, b) => b.level - a.level)
+    .map((h) => ({
+      level: h.level, key: h.key, base: h.base, entropy: h.entropy, weight: h.weight, written: h.written,
+      top: h.ids.slice(0, 5).map((id, k) => [id, h.probs[k]]),
+    }));
+}
+
+/** The guess at `node` against what the model wanted there; null for the root. */
+function guess(step, node, picture) {
+  if (node === 0) return null;
+  const mine = step.nodes[node];
+  const state = picture.nodes[node].state;
+  return {
+    token: mine.token, state, source: mine.source, score: mine.score, order: mine.order,
+    probability: mine.logp === null ? null : Math.exp(mine.logp),
+  };
+}
+
+/** The evidence panel for `focus`. kinds: memory, span, none, prefill. */
+export function memory(model, place, focus, picture) {
+  const step = model.decoder.steps[place.step];
+  if (!step) return { kind: "prefill" };
+  const revealed = ["walk", "emit", "finish"].includes(place.phase);
+  const over = place.phase === "emit" || place.phase === "finish";
+  const common = {
+    node: focus,
+    token: step.nodes[focus].token,
+    guess: guess(step, focus, picture),
+    // At a guess that was refused the question is what the model wanted in its place.
+    wanted: revealed ? wantedFact(step, isRefused(picture, focus) ? step.nodes[focus].parent : focus) : null,
+    refused: isRefused(picture, focus),
+  };
+  if (step.evidence?.kind === "memory") {
+    const lookup = lookupAt(step, focus);
+    return {
+      ...common,
+      kind: "memory",
+      asked: lookup ? lookup.expanded : null,
+      hits: lookup ? hits(lookup) : [],
+      candidates: lookup ? lookup.candidates.slice(0, 8) : [],
+      copied: spanFacts(model, step.evidence.copied),
+      sizes: step.evidence.sizes,
+      tallies: model.tallies[over ? place.step : place.step - 1] ?? {},
+    };
+  }
+  if (step.evidence?.kind === "span")
+    return { ...common, kind: "span", copied: spanFacts(model, step.evidence) };
+  return { ...common, kind: step.nodes.length > 1 ? "tree" : "none", decoder: model.decoder.header?.decoder };
+}
+
+function isRefused(picture, node) {
+  return ["refused", "passed"].includes(picture.nodes[node]?.state);
+}

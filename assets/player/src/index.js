@@ -1,0 +1,23 @@
+// The public face of the bundle.
+import { beatsOf, scene } from "./scene.js";
+import { Player } from "./player.js";
+
+/**
+ * Mount a player in `element`. options: {strings, lang?, fetchEvents?(run, from) -> Promise of
+ * events or of an update, onState?(state)}. Returns {load, push, seekStep, play, pause, state,
+ * setStrings, destroy}.
+ */
+export function mount(element, options = {}) {
+  const player = new Player(element, options);
+  const face = {};
+  for (const name of ["load", "push", "seekStep", "seek", "play", "pause", "state", "setStrings", "set", "destroy"])
+    face[name] = (...args) => player[name](...args);
+  return face;
+}
+
+export { scene };
+
+/** The last time of a payload's timeline; times count beats from 0. */
+export const lastTime = (payload) => beatsOf(payload).last;
+
+globalThis.SpecvizPlayer = { mount, scene, lastTime };

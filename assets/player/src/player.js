@@ -1,0 +1,336 @@
+// The player: holds the time, listens, and lets the painters draw scene(payload, time).
+import { Feed } from "./feed.js";
+import { keys } from "./keys.js";
+import { modelOf, outcome } from "./model.js";
+import { beatsOf, scene } from "./scene.js";
+import { Strings } from "./strings.js";
+import { frame, theme } from "./view/frame.js";
+
+const NOTHING = () => ({ version: 1, run_id: "", events: [], total: 0, live: false, stage: null, summary: null, start_step: null });
+
+export class Player {
+  constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
+    this.strings = new Strings(strings, lang);
+    this.fetchEvents = fetchEvents;
+    this.onState = onState;
+    this.speed = "1";
+    this.loop = this.reveal = this.expert = this.projector = false;
+    this.playing = this.follow = this.followed = this.narrow = false;
+    this.chosen = null;
+    this.version = 0;
+    this.t = 0;
+    this.feed = new Feed(NOTHING());
+    this.still = matchMedia("(prefers-reduced-motion: reduce)");
+    Object.assign(this, frame(this, host));
+    this.unkey = keys(this);
+    this.untheme = theme(this.element, host);
+    this.sizes = new ResizeObserver(() => this.#measure());
+    for (const part of [this.element, this.lanes.svg, this.tree.box, this.transport.bar]) this.sizes.observe(part);
+    this.#events(true);
+  }
+
+  get payload() {
+    return this.feed.payload;
+  }
+
+  get model() {
+    return modelOf(this.payload);
+  }
+
+  get beats() {
+    return beatsOf(this.payload);
+  }
+
+  /** Show another run from its start step, paused. */
+  load(payload) {
+    this.feed = new Feed({ ...NOTHING(), ...payload, events: [...(payload.events ?? [])] });
+    this.pause();
+    this.follow = this.followed = Boolean(payload.live);
+    this.asking = null;
+    this.text.reset();
+    this.text.last = 0;
+    this.tree.forget();
+    this.version++;
+    const start = this.model.decoder.steps.findIndex((s) => s.index === payload.start_step);
+    this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
+    this.chosen = null;
+    this.#events(true);
+  }
+
+  /** Take in what a running decoder sent: events numbered from `update.first`. */
+  push(update) {
+    const { status } = this.feed.apply(update);
+    if (status === "other") {
+      const late = (update.first ?? 0) > 0;
+      this.load({ ...update, events: late ? [] : update.events, total: 0 });
+      if (late) {
+        this.feed.waiting.push(update);
+        this.#fill();
+      }
+      return;
+    }
+    if (status === "gap") this.#fill();
+    else if (status === "grown") this.#grown();
+  }
+
+  #grown() {
+    this.version++;
+    this.#events(false);
+    if (!this.follow) return;
+    if (this.still.matches) this.#go(this.beats.last);
+    else this.#run();
+  }
+
+  /** Ask for the events that are missing, once at a time. */
+  async #fill() {
+    const { run_id: run } = this.payload;
+    if (!this.fetchEvents || this.asking === run) return;
+    this.asking = run;
+    const from = this.payload.events.length;
+    try {
+      const answer = await this.fetchEvents(run, from);
+      if (this.payload.run_id !== run || this.destroyed) return;
+      this.asking = null;
+      if (!answer) return;
+      this.push(Array.isArray(answer) ? { run_id: run, first: from, events: answer } : { first: from, run_id: run, ...answer });
+    } catch (error) {
+      // The next update finds the gap again and asks again; say what happened for who looks.
+      console.warn("specviz: missing events could not be fetched", error);
+    } finally {
+      if (this.asking === run) this.asking = null;
+    }
+  }
+
+  /** Another language; the place is kept. */
+  setStrings(strings, lang = "en") {
+    this.strings = new Strings(strings, lang);
+    this.text.reset();
+    this.text.last = 0;
+    this.tree.forget();
+    this.version++;
+    this.#events(true);
+  }
+
+  #events(all) {
+    if (all) for (const view of this.views) view.refresh?.();
+    else for (const view of [this.header, this.lanes, this.text, this.transport]) view.refresh();
+    this.draw(true);
+  }
+
+  #measure() {
+    const width = this.element.clientWidth;
+    const narrow = width < 600;
+    if (narrow !== this.narrow) this.tree.forget();
+    this.narrow = narrow;
+    const changed = [
+      this.lanes.resize(this.lanes.svg.clientWidth), this.transport.resize(this.transport.bar.clientWidth),
+      this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
+    ];
+    if (changed.some(Boolean)) this.draw(true);
+  }
+
+  /** Draw the scene of now. */
+  draw() {
+    const before = this.scene;
+    this.scene = scene(this.payload, this.t, this.chosen);
+    if (before && before.place.step !== this.scene.place.step && this.tooltip.open) this.tooltip.hide();
+    for (const view of this.views) view.update?.(this.scene);
+    const { place } = this.scene;
+    const key = `${this.payload.run_id}|${place.beat}|${this.playing}`;
+    if (key !== this.told) {
+      this.told = key;
+      this.onState?.(this.state());
+    }
+  }
+
+  #go(t) {
+    const next = Math.min(Math.max(t, 0), this.beats.last);
+    const step = this.beats.at(next).step;
+    if (step !== this.scene?.place.step) this.chosen = null;
+    this.t = next;
+    this.draw();
+  }
+
+  /** A person moved: no longer follow the running decoder. */
+  #by_hand(t) {
+    this.follow = false;
+    this.pause();
+    this.#go(t);
+  }
+
+  /** Show a step complete; -1 is the prefill. */
+  seekStep(step) {
+    const last = this.model.decoder.steps.length - 1;
+    this.#by_hand(this.beats.endOf(Math.min(Math.max(step, -1), last)));
+  }
+
+  seek(t) {
+    this.#by_hand(t);
+  }
+
+  eventBy(n) {
+    this.#by_hand(n > 0 ? Math.floor(this.t + 1e-9) + n : Math.ceil(this.t - 1e-9) + n);
+  }
+
+  stepBy(n) {
+    const { step, phase } = this.beats.at(this.t);
+    const whole = step < 0 || phase === "emit" || phase === "finish";
+    if (n > 0) {
+      const last = this.model.decoder.steps.length - 1;
+      if (step >= last && whole) this.#by_hand(this.beats.last);
+      else this.seekStep(whole ? step + n : step + n - 1);
+    } else this.seekStep(phase === "finish" ? step : step + n);
+  }
+
+  /** The next step with that outcome, from here on and then from the start. */
+  next(kind) {
+    const { steps } = this.model.decoder;
+    const here = this.beats.at(this.t).step;
+    for (let k = 1; k <= steps.length; k++) {
+      const i = (here + k + steps.length) % steps.length;
+      if (outcome(steps[i]) === kind) return this.seekStep(i);
+    }
+    return undefined;
+  }
+
+  choose(node) {
+    this.chosen = node === this.chosen ? null : node;
+    this.pause();
+    this.draw();
+  }
+
+  set(name, value) {
+    this[name] = value;
+    this.element.classList.toggle("projector", this.projector);
+    if (name === "projector") this.tree.forget();
+    this.transport.refresh();
+    this.draw();
+  }
+
+  goLive() {
+    this.follow = true;
+    this.#go(this.beats.last);
+    this.transport.refresh();
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  play() {
+    if (this.t >= this.beats.last - 1e-9 && !this.payload.live) this.#go(0);
+    this.held = this.beats.at(this.t).step;
+    this.playing = true;
+    this.#run();
+    this.draw();
+  }
+
+  pause() {
+    const was = this.playing;
+    this.playing = false;
+    cancelAnimationFrame(this.tick);
+    this.tick = 0;
+    if (was) this.draw();
+  }
+
+  #run() {
+    if (this.tick) return;
+    this.then = performance.now();
+    this.tick = requestAnimationFrame((now) => this.#advance(now));
+  }
+
+  #advance(now) {
+    this.tick = 0;
+    if (this.destroyed || !(this.playing || this.follow)) return;
+    const { goal, rate } = this.#aim();
+    const elapsed = Math.min(250, now - this.then);
+    if (this.still.matches) {
+      const whole = Math.floor(this.t + 1e-9);
+      this.waited = (this.waited ?? 0) + elapsed * rate;
+      const wait = Math.max(220, this.beats.milliseconds(this.beats.at(Math.min(whole + 1, this.beats.last))));
+      if (this.waited >= wait) {
+        this.waited = 0;
+        this.#go(Math.min(whole + 1, goal));
+      }
+    } else this.#go(this.#travel(elapsed, rate, goal));
+    this.then = now;
+    if (this.t < goal - 1e-9) this.tick = requestAnimationFrame((n) => this.#advance(n));
+    else this.#arrived(goal);
+  }
+
+  /** Where playing goes to before it stops, and how fast. */
+  #aim() {
+    const { beats } = this;
+    if (this.follow && !this.playing) return { goal: beats.last, rate: Math.max(1, (beats.last - this.t) / 3) };
+    const rate = this.speed === "real" ? 1 : +this.speed;
+    const { step } = beats.at(this.t);
+    let goal = beats.last;
+    if (this.loop && step >= 0) goal = beats.endOf(step);
+    if (this.reveal) {
+      for (let k = Math.max(step, 0); k < this.model.decoder.steps.length; k++) {
+        const stop = beats.beforeReveal(k);
+        if (stop > this.t + 1e-9 && this.model.decoder.steps[k].nodes.length > 1) {
+          goal = Math.min(goal, stop);
+          break;
+        }
+      }
+    }
+    return { goal, rate };
+  }
+
+  #travel(elapsed, rate, goal) {
+    let left = elapsed * rate;
+    let t = this.t;
+    while (left > 0 && t < goal) {
+      const beat = Math.floor(t + 1e-9) + 1;
+      const place = this.beats.at(beat);
+      const length = this.speed === "real" && this.playing ? this.#recorded(place) : this.beats.milliseconds(place);
+      const rest = (beat - t) * length;
+      if (rest > left) return Math.min(goal, t + left / length);
+      left -= rest;
+      t = beat;
+    }
+    return Math.min(t, goal);
+  }
+
+  /** The beat's share of the seconds that its step really took, in milliseconds. */
+  #recorded(place) {
+    const step = this.model.decoder.steps[place.step];
+    if (place.phase === "finish" || place.phase === "prefill" || !step) return 1000;
+    const { draft, verify, total } = step.seconds;
+    const rest = Math.max(0, total - draft - verify);
+    const seconds = { draft: draft / place.of, verify, walk: 0, emit: rest }[place.phase];
+    return Math.max(0.01, seconds * 1000);
+  }
+
+  #arrived(goal) {
+    if (!this.playing) return;
+    const { step } = this.beats.at(this.t);
+    if (this.loop && step >= 0 && goal === this.beats.endOf(step)) {
+      this.#go(Math.max(0, this.beats.starts[step] - 1));
+      this.t += 1e-6;
+      this.#run();
+    } else if (!(this.payload.live && goal === this.beats.last)) this.pause();
+  }
+
+  /** For tests and hosts: where the player is. */
+  state() {
+    const { place, step } = this.scene;
+    return {
+      run: this.payload.run_id, step, phase: place.phase, beat: place.beat, time: this.t, playing: this.playing,
+      follow: this.follow, events: this.payload.events.length, drawn: Number(this.tree.svg.getAttribute("data-step")),
+      tokens: this.scene.tokens, focus: this.scene.focus,
+    };
+  }
+
+  destroy() {
+    this.destroyed = true;
+    cancelAnimationFrame(this.tick);
+    this.unkey();
+    this.untheme();
+    this.sizes.disconnect();
+    this.caption.destroy();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,71 @@
+// The player's own corner of the page: a shadow root, so that no page style or id reaches in.
+import css from "../../player.css";
+import { Caption } from "./caption.js";
+import { h } from "./dom.js";
+import { Header } from "./header.js";
+import { Help } from "./help.js";
+import { Lanes } from "./lanes.js";
+import { Memory } from "./memory.js";
+import { Text } from "./text.js";
+import { Tooltip } from "./tooltip.js";
+import { Transport } from "./transport.js";
+import { Tree } from "./tree.js";
+
+let sheet = null;
+
+/** Build the parts inside `host`; returns them by name. */
+export function frame(player, host) {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+  }
+  root.adoptedStyleSheets = [sheet];
+  const tooltip = (player.tooltip = new Tooltip(player));
+  const header = new Header(player);
+  const lanes = new Lanes(player);
+  const text = new Text(player);
+  const tree = new Tree(player);
+  const memory = new Memory(player);
+  const caption = new Caption(player);
+  const transport = new Transport(player);
+  const help = new Help(player);
+  const element = h("section", { class: "sv", tabindex: "0", role: "region", "aria-label": player.strings.say("player.region") },
+    h("div", { class: "inner" }, header.element, lanes.element,
+      h("div", { class: "middle" }, text.element, tree.element, memory.element),
+      caption.element, transport.element),
+    caption.voice, help.element, tooltip.element);
+  root.replaceChildren(element);
+  element.addEventListener("pointerdown", (e) => {
+    if (!e.target.closest("button, select, [tabindex]:not(.sv)")) element.focus({ preventScroll: true });
+  });
+  return {
+    element, header, lanes, text, tree, memory, caption, transport, help, tooltip,
+    views: [header, lanes, text, tree, memory, caption, transport, help],
+  };
+}
+
+/** Follow the page's theme: a `dark` class above, a host that has none, or the system's wish. */
+export function theme(element, host) {
+  const wish = matchMedia("(prefers-color-scheme: dark)");
+  const apply = () => {
+    let above = host;
+    let dark = false;
+    while (above && !dark) {
+      dark = above.classList?.contains("dark") ?? false;
+      above = above.parentElement ?? above.getRootNode?.().host ?? null;
+    }
+    // Gradio sets the class itself, so there its absence means light, whatever the system wants.
+    const decides = host.closest(".gradio-container") !== null;
+    element.dataset.theme = dark || (!decides && wish.matches) ? "dark" : "light";
+  };
+  apply();
+  const watch = new MutationObserver(apply);
+  for (const node of [document.documentElement, document.body])
+    if (node) watch.observe(node, { attributes: true, attributeFilter: ["class"] });
+  wish.addEventListener("change", apply);
+  return () => {
+    watch.disconnect();
+    wish.removeEventListener("change", apply);
+  };
+}

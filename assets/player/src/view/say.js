@@ -1,0 +1,30 @@
+// Sentences of the catalogue -> nodes, with tokens as chips and numbers in the reader's language.
+import { chip } from "./dom.js";
+
+/** One parameter of a sentence, ready to be shown. */
+function value(context, param) {
+  const { strings, model } = context;
+  if (Array.isArray(param)) return param.map((p) => value(context, p));
+  if (typeof param === "number") return strings.num(param);
+  if (param === null || typeof param !== "object") return param;
+  if ("token" in param) return chip(model, param.token);
+  if ("seconds" in param) return strings.time(param.seconds);
+  if ("probability" in param) return strings.prob(param.probability);
+  if ("number" in param) return strings.num(param.number, param.digits ?? 0);
+  if ("source" in param) return strings.say(`player.source.${param.source}`);
+  if ("cut" in param) return param.cut ? strings.say(`player.cut.${param.cut}`) : "";
+  return param;
+}
+
+/** The nodes of a sentence {key, params}. */
+export function sentence(context, { key, params = {} }) {
+  const shown = Object.fromEntries(Object.entries(params).map(([k, v]) => [k, value(context, v)]));
+  return context.strings.parts(keyOf(context, key, params), shown);
+}
+
+/** The catalogue key that a plural sentence resolves to. */
+function keyOf({ strings }, key, params) {
+  if (strings.has(key) || typeof params.n !== "number") return key;
+  const form = `${key}.${strings.plural.select(params.n)}`;
+  return strings.has(form) ? form : `${key}.other`;
+}

@@ -1,0 +1,175 @@
+// The answer so far. Every token is laid out once; a seek only shows or hides, so nothing reflows.
+import { plain, unitPieces } from "../text.js";
+import { h, put, text } from "./dom.js";
+
+export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static"];
+
+/** Visible where it matters: whitespace alone in its token, at its end, or more than one blank. */
+function matters(found, k) {
+  const p = found[k];
+  if (p.kind === "newline" || p.kind === "tab") return true;
+  return p.kind === "space" && (k > 0 || found.length === 1 || found[1].kind !== "text");
+}
+
+/** Pieces inline: whitespace stays itself, with a marker that is drawn but never copied. */
+function inline(found) {
+  return found.map((p, k) => {
+    if (p.kind === "text") return document.createTextNode(p.raw);
+    if (p.kind === "space" || p.kind === "tab" || p.kind === "newline")
+      return matters(found, k) ? h("span", { class: `ws ${p.kind}`, "data-mark": p.shown }, p.raw) : document.createTextNode(p.raw);
+    return h("span", { class: `pc ${p.kind}`, "data-mark": p.shown }, p.kind === "special" ? p.shown : "");
+  });
+}
+
+export class Text {
+  constructor(player) {
+    this.player = player;
+    this.heading = h("h3");
+    this.prompt = h("p", { class: "prompt" });
+    this.flow = h("div", { class: "flow", dir: "auto", tabindex: "-1" });
+    this.legend = h("ul", { class: "legend origins" });
+    this.box = h("div", { class: "scroll", tabindex: "0" }, this.prompt, this.flow);
+    this.element = h("section", { class: "panel answer" }, this.heading, this.box, this.legend);
+    this.spans = [];
+    this.shown = 0;
+    this.many = [];
+    this.marked = [];
+    this.flow.addEventListener("pointerover", (e) => this.#tip(e));
+    this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
+    this.flow.addEventListener("click", (e) => {
+      const token = this.player.model.tokens[this.#index(e)];
+      if (token && String(getSelection?.() ?? "") === "") this.player.seekStep(Math.max(0, token.step));
+    });
+  }
+
+  reset() {
+    this.spans = [];
+    this.many = [];
+    this.marked = [];
+    this.shown = 0;
+    put(this.flow);
+  }
+
+  /** Append the tokens that arrived; the last unit is made anew, it may have been completed. */
+  refresh() {
+    const { strings, model } = this.player;
+    text(this.heading, strings.say("player.answer"));
+    this.box.setAttribute("aria-label", strings.say("player.answer"));
+    const asked = [...(model.decoder.header?.messages ?? [])].reverse().find((m) => m.role === "user");
+    const line = asked ? asked.text.replace(/\s+/g, " ").trim() : "";
+    text(this.prompt, line.length > 220 ? [...line].slice(0, 200).join("") + "…" : line);
+    this.#grow();
+    this.#legend();
+  }
+
+  #grow() {
+    const { model } = this.player;
+    // A trailing unit may still change: units are grown from the first whose tokens are not all
+    // here, or that was the last one last time.
+    const redo = this.last ?? 0;
+    while (this.spans.length > redo) this.spans.pop().remove();
+    this.many = this.many.filter((u) => u.from < redo);
+    this.shown = Math.min(this.shown, redo);
+    const units = model.units;
+    let k = units.length;
+    while (k > 0 && units[k - 1].from >= redo) k--;
+    const made = [];
+    for (; k < units.length; k++) made.push(...this.#unit(units[k]));
+    this.flow.append(...made);
+    this.spans.push(...made);
+    this.last = units.length ? units[units.length - 1].from : 0;
+  }
+
+  #unit(unit) {
+    const { model } = this.player;
+    const size = unit.to - unit.from;
+    const out = [];
+    const whole = size > 1 && !unit.open ? unitPieces(model.bytes.slice(unit.from, unit.to)) : null;
+    for (let i = unit.from; i < unit.to; i++) {
+      const token = model.tokens[i];
+      const span = h("span", { class: `t o-${token.source} off`, "data-i": i });
+      const alone = model.look(token.id);
+      if (whole) {
+        span.append(h("span", { class: "w" }, ...inline(whole[i - unit.from])),
+          h("span", { class: "p" }, ...this.#part(alone, i - unit.from + 1, size)));
+      } else span.append(...(unit.open ? this.#part(alone, i - unit.from + 1, null) : inline(alone)));
+      out.push(span);
+    }
+    if (whole) this.many.push(unit);
+    return out;
+  }
+
+  /** A token of an unfinished glyph: its bytes, and which part of how many it is. */
+  #part(found, k, n) {
+    const label = this.player.strings.say(n ? "player.part" : "player.part_open", { k, total: n ?? 0 });
+    const nodes = inline(found);
+    if (found.some((p) => p.kind === "hex")) nodes.push(h("span", { class: "part", "data-mark": label }));
+    return nodes;
+  }
+
+  #legend() {
+    const { strings, model } = this.player;
+    const used = new Set(model.tokens.map((t) => t.source));
+    const names = [...SOURCES.filter((o) => used.has(o)), ...(used.has("bonus") ? ["bonus"] : []),
+      ...(used.has("own") ? ["own"] : [])];
+    const key = names.join();
+    if (this.legendKey === key && this.legendLang === strings) return;
+    this.legendKey = key;
+    this.legendLang = strings;
+    put(this.legend, names.map((o) => h("li", {}, h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? strings.say(`player.badge.${o}`) : "abc"), " ", strings.say(`player.origin.${o}`))));
+  }
+
+  update(scene) {
+    const n = Math.min(scene.tokens, this.spans.length);
+    for (let i = this.shown; i < n; i++) this.spans[i].classList.remove("off");
+    for (let i = n; i < this.shown; i++) this.spans[i].classList.add("off");
+    for (const unit of this.many)
+      for (let i = unit.from; i < unit.to; i++) this.spans[i].classList.toggle("whole", n >= unit.to);
+    const moved = n !== this.shown;
+    this.shown = n;
+    this.#mark(scene, n);
+    if (moved) this.#follow(n);
+  }
+
+  /** The tokens that the current step wrote. */
+  #mark(scene, n) {
+    for (const span of this.marked) span.classList.remove("now");
+    this.marked = [];
+    const { phase, step } = scene.place;
+    if (phase !== "emit") return;
+    const count = this.player.model.decoder.steps[step].emitted.length;
+    for (let i = Math.max(0, n - count); i < n; i++) {
+      this.spans[i].classList.add("now");
+      this.marked.push(this.spans[i]);
+    }
+  }
+
+  #follow(n) {
+    const span = this.spans[n - 1];
+    if (!span) {
+      this.box.scrollTop = 0;
+      return;
+    }
+    const top = span.offsetTop - this.box.offsetTop;
+    const view = this.box.clientHeight;
+    const at = this.box.scrollTop;
+    if (top < at || top > at + view - 40) this.box.scrollTop = Math.max(0, top - view * 0.6);
+  }
+
+  #index(event) {
+    const span = event.target.closest?.(".t[data-i]");
+    return span && !span.classList.contains("off") ? +span.getAttribute("data-i") : -1;
+  }
+
+  #tip(event) {
+    const i = this.#index(event);
+    if (i < 0) return;
+    const { strings, model, tooltip } = this.player;
+    const token = model.tokens[i];
+    tooltip.show(event.target.closest(".t"), [
+      plain(model.look(token.id)),
+      strings.say(`player.origin.${token.source}`),
+      strings.say("player.token_where", { n: i + 1, step: token.step + 1, id: token.id }),
+    ]);
+  }
+}

@@ -1,0 +1,321 @@
+// The painter of the stage: the draft tree of one step as SVG, built once per step.
+import { layout } from "../layout.js";
+import { plain, shorten } from "../text.js";
+import { h, measure, put, s, text } from "./dom.js";
+
+const MONO = 'ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace';
+const MARKS = { accepted: "✓", refused: "✗", passed: "✗", discarded: "∅", unreached: "", drafted: "", root: "" };
+const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
+const PAD = 14;
+
+export class Tree {
+  constructor(player) {
+    this.player = player;
+    this.heading = h("h3");
+    this.note = h("span", { class: "pass" });
+    this.canvas = s("g", { class: "canvas" });
+    this.sweep = s("rect", { class: "sweep", rx: 6 });
+    this.svg = s("svg", { class: "tree", role: "group" }, this.sweep, this.canvas);
+    this.zoomBox = h("div", { class: "zoom", role: "group" });
+    this.box = h("div", { class: "stage" }, this.svg, this.zoomBox);
+    this.legend = h("ul", { class: "legend states" });
+    this.element = h("section", { class: "panel tree-panel" },
+      h("div", { class: "panel-head" }, this.heading, this.note), this.box, this.legend);
+    this.size = { width: 520, height: 320 };
+    this.key = "";
+    this.layouts = new Map();
+    this.zoom = 1;
+    this.pan = { x: 0, y: 0 };
+    this.#drag();
+  }
+
+  refresh() {
+    const { strings } = this.player;
+    this.svg.setAttribute("aria-label", strings.say("player.tree_label"));
+    this.zoomBox.setAttribute("aria-label", strings.say("player.zoom_label"));
+    const zoom = (factor, sign, name) => h("button", {
+      type: "button", title: strings.say(`player.zoom.${name}`), "aria-label": strings.say(`player.zoom.${name}`),
+      onclick: () => this.#zoomBy(factor),
+    }, sign);
+    put(this.zoomBox, zoom(1.25, "+", "in"), zoom(0.8, "−", "out"), zoom(0, "⤢", "fit"));
+    put(this.legend, STATES.map((state) => h("li", { class: `k-${state}` },
+      h("span", { class: "swatch", "aria-hidden": "true" }, state === "bonus" ? "★" : MARKS[state] || " "),
+      strings.say(`player.state.${state}`))));
+    this.key = "";
+  }
+
+  /** Forget cached layouts: another trace, size or type. */
+  forget() {
+    this.layouts.clear();
+    this.key = "";
+  }
+
+  resize(width, height) {
+    if (width < 20 || (Math.abs(width - this.size.width) < 1 && Math.abs(height - this.size.height) < 1)) return false;
+    this.size = { width, height };
+    this.forget();
+    return true;
+  }
+
+  get #font() {
+    return this.player.projector ? 24 : 14;
+  }
+
+  #items(tree) {
+    const { model, strings } = this.player;
+    const font = this.#font;
+    const css = `600 ${font}px ${MONO}`;
+    const limit = tree.nodes.length > 40 ? 11 : 14;
+    const items = tree.nodes.map((n) => {
+      const pieces = shorten(model.look(n.token), limit);
+      const badge = n.id ? strings.say(`player.badge.${n.source}`) : "";
+      const shown = badge.startsWith("player.") ? "?" : badge;
+      const cap = shown ? measure(shown, `700 ${font * 0.72}px ${MONO}`) + font * 0.7 : 0;
+      const words = pieces.reduce((sum, p) => sum + this.#pieceWidth(p, font), 0);
+      return { id: n.id, parent: n.parent < 0 ? null : n.parent, pieces, badge: shown, cap, words, width: cap + words + font * (n.id ? 1.95 : 1.2), node: n };
+    });
+    if (tree.bonus) {
+      const pieces = shorten(model.look(tree.bonus.token), limit);
+      const words = pieces.reduce((sum, p) => sum + this.#pieceWidth(p, font), 0);
+      items.push({ id: -1, parent: tree.bonus.parent, pieces, badge: "★", cap: font * 1.5, words, width: words + font * 2.4, node: tree.bonus, css });
+    }
+    return items;
+  }
+
+  #pieceWidth(p, font) {
+    const small = p.kind !== "text";
+    return measure(p.shown, `600 ${small ? font * 0.8 : font}px ${MONO}`) + (p.kind === "hex" || p.kind === "control" ? font * 0.35 : 0);
+  }
+
+  #placed(tree) {
+    const key = `${tree.key}|${this.player.model.units.length && tree.key === "prefill" ? "p" : ""}`;
+    let found = this.layouts.get(key);
+    if (!found) {
+      const items = this.#items(tree);
+      const phone = this.player.narrow;
+      const font = this.#font;
+      const dense = tree.nodes.length > 30;
+      found = layout(items, new Set(tree.walk), {
+        width: this.size.width - 2 * PAD, height: this.size.height - 2 * PAD, font, least: this.player.projector ? 18 : 10.5,
+        good: this.player.projector ? 22 : 12.5, rowRatio: phone ? 3.2 : dense ? 2.3 : 2.75, down: phone, most: tree.nodes.length < 4 ? 1.5 : 1.3,
+      });
+      found.items = items;
+      // Layouts are small; a few hundred of them are kept, older ones go.
+      if (this.layouts.size > 400) this.layouts.delete(this.layouts.keys().next().value);
+      this.layouts.set(key, found);
+    }
+    return found;
+  }
+
+  #build(tree, placed) {
+    const edges = s("g", { class: "edges" });
+    const chips = s("g", { class: "chips" });
+    this.parts = new Map();
+    const font = this.#font;
+    for (const group of placed.groups)
+      if (group.w) chips.append(s("rect", { class: "bundle", x: group.x - 3, y: group.y - 3, width: group.w + 6, height: group.h + 6, rx: font * 0.6 }));
+    const second = new Set(placed.groups.flatMap((g) => g.ids.slice(1)));
+    for (const item of placed.items) {
+      const box = placed.boxes.get(item.id);
+      let edge = null;
+      if (item.parent !== null && !second.has(item.id)) {
+        edge = s("path", { d: curve(placed.boxes.get(item.parent), box, this.player.narrow, font) });
+        edges.append(edge);
+      }
+      const chip = this.#chip(item, box, font);
+      chips.append(chip.g);
+      this.parts.set(item.id, { ...chip, edge, item });
+    }
+    this.canvas.replaceChildren(edges, chips);
+  }
+
+  #chip(item, box, font) {
+    const r = font * 0.5;
+    const mark = s("text", { class: "mark", x: box.w - font * 0.72, y: box.h / 2 + font * 0.36, "font-size": font * 0.95 });
+    const label = s("text", { class: "label", x: item.cap + font * (item.cap ? 0.42 : 0.6), y: box.h / 2 + font * 0.35, "font-size": font },
+      item.pieces.map((p) => p.kind === "text" ? s("tspan", {}, p.shown) : s("tspan", { class: p.kind, "font-size": font * 0.8 }, p.kind === "hex" || p.kind === "control" ? `${p.shown} ` : p.shown)));
+    const cap = item.cap ? s("path", { class: "cap", d: `M${r},0 h${item.cap - r} v${box.h} h${-(item.cap - r)} q${-r},0 ${-r},${-r} v${-(box.h - 2 * r)} q0,${-r} ${r},${-r} z` }) : null;
+    const badge = item.cap ? s("text", { class: "badge", x: item.cap / 2, y: box.h / 2 + font * 0.27, "font-size": font * 0.72 }, item.badge) : null;
+    const score = item.node.score === null || item.node.score === undefined ? null
+      : s("text", { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": Math.max(8.5, font * 0.66) }, this.player.strings.prob(item.node.score));
+    const g = s("g", { class: "chip", transform: `translate(${box.x.toFixed(1)},${box.y.toFixed(1)})`, "data-node": item.id, tabindex: item.id >= 0 ? "-1" : null, role: item.id >= 0 ? "button" : "img" },
+      s("rect", { class: "body", width: box.w, height: box.h, rx: r }), cap, badge, label, mark, score);
+    if (item.id >= 0) {
+      g.addEventListener("click", () => this.player.choose(item.id));
+      g.addEventListener("keydown", (e) => {
+        if (e.key !== "Enter") return;
+        e.preventDefault();
+        this.player.choose(item.id);
+      });
+    }
+    this.player.tooltip.attach(g, () => this.#tip(item));
+    return { g, mark, label };
+  }
+
+  #tip(item) {
+    const { strings, model } = this.player;
+    const node = item.node;
+    const full = plain(model.look(node.token));
+    if (item.id < 0) return [full, strings.say("player.state.bonus"), strings.say("player.token_id", { id: node.token })];
+    const scene = this.player.scene.tree.nodes[item.id];
+    const lines = [full, strings.say(`player.state.${scene?.state ?? "drafted"}`)];
+    if (item.id) {
+      const source = `player.source.${node.source}`;
+      lines.push(strings.has(source) ? strings.say("player.tip_source", { source: strings.say(source) }) : node.source);
+      if (node.score !== null) lines.push(strings.say("player.tip_score", { score: strings.prob(node.score) }));
+      if (node.logp !== null && !["drafted", "hidden"].includes(scene?.state)) lines.push(strings.say("player.tip_target", { p: strings.prob(Math.exp(node.logp)) }));
+    }
+    lines.push(strings.say("player.token_id", { id: node.token }));
+    return lines;
+  }
+
+  update(scene) {
+    const { strings } = this.player;
+    const { tree, place } = scene;
+    this.svg.setAttribute("data-step", scene.step);
+    this.svg.setAttribute("data-phase", place.phase);
+    if (!tree) {
+      this.canvas.replaceChildren();
+      this.key = "";
+      text(this.heading, strings.say("player.stage_empty"));
+      return;
+    }
+    const key = `${scene.run}|${tree.key}|${this.#font}`;
+    const placed = this.#placed(tree);
+    if (key !== this.key) {
+      this.key = key;
+      this.#build(tree, placed);
+      this.pan = { x: 0, y: 0 };
+      this.states = new Map();
+      this.focused = null;
+      text(this.heading, place.step < 0 ? strings.say("player.stage_prefill")
+        : strings.say(tree.nodes.length > 1 ? "player.stage" : "player.stage_none", { step: place.step + 1 }));
+    }
+    this.#states(scene, tree);
+    this.#fit(placed, scene);
+    this.#pass(scene, placed);
+  }
+
+  #states(scene, tree) {
+    const { strings, model } = this.player;
+    for (const node of tree.nodes) this.#state(node.id, node.state, node.fresh, node.token, strings, model);
+    if (tree.bonus) this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", 1, tree.bonus.token, strings, model);
+    if (this.focused !== scene.focus) {
+      const part = this.parts.get(this.focused);
+      part?.g.classList.remove("focus");
+      part?.g.setAttribute("tabindex", "-1");
+      this.parts.get(scene.focus)?.g.classList.add("focus");
+      this.parts.get(scene.focus)?.g.setAttribute("tabindex", "0");
+      this.focused = scene.focus;
+    }
+  }
+
+  #state(id, state, fresh, token, strings, model) {
+    const part = this.parts.get(id);
+    if (!part) return;
+    if (this.states.get(id) !== state) {
+      this.states.set(id, state);
+      const source = id < 0 ? "bonus" : part.item.node.source;
+      part.g.setAttribute("class", `chip ${state} o-${source}${id === this.focused ? " focus" : ""}`);
+      part.edge?.setAttribute("class", `edge ${state} o-${source}`);
+      text(part.mark, MARKS[state] ?? "");
+      part.g.setAttribute("aria-label", strings.say("player.chip_label", { token: plain(model.look(token)), state: strings.say(`player.state.${state === "hidden" ? "drafted" : state}`) }));
+    }
+    const opacity = state !== "hidden" && fresh < 1 ? (0.15 + 0.85 * fresh).toFixed(2) : null;
+    if (opacity === null && !part.faded) return;
+    part.faded = opacity !== null;
+    for (const element of [part.g, part.edge])
+      if (opacity === null) element?.removeAttribute("opacity");
+      else element?.setAttribute("opacity", opacity);
+  }
+
+  /** Centre what fits; what does not is panned to where the walk stopped. */
+  #fit(placed, scene) {
+    const { width, height } = this.size;
+    const k = placed.scale * this.zoom;
+    const w = placed.w * k;
+    const tall = placed.h * k;
+    const at = placed.boxes.get(scene.tree.end) ?? { x: 0, y: 0, w: 0, h: 0 };
+    const along = (size, whole, centre) => whole <= size - 2 * PAD ? (size - whole) / 2 : clamp(size / 2 - centre * k, size - whole - PAD, PAD);
+    let x = w <= width - 2 * PAD ? Math.min((width - w) / 2, width * 0.18) : along(width, w, at.x + at.w / 2);
+    let y = along(height, tall, at.y + at.h / 2);
+    if (this.player.narrow) {
+      x = PAD;
+      y = PAD;
+      const need = Math.ceil(Math.max(this.size.height, tall + 2 * PAD + 10));
+      if (this.tall !== need) {
+        this.tall = need;
+        this.svg.style.height = `${need}px`;
+      }
+      if (this.fitted !== this.key) this.box.scrollTop = Math.max(0, (at.y + at.h) * k - this.size.height * 0.6);
+    } else if (this.tall) {
+      this.tall = 0;
+      this.svg.style.height = "";
+    }
+    this.fitted = this.key;
+    this.view = { x: x + this.pan.x, y: y + this.pan.y, k };
+    this.canvas.setAttribute("transform", `translate(${this.view.x.toFixed(1)},${this.view.y.toFixed(1)}) scale(${k.toFixed(3)})`);
+    this.zoomBox.classList.toggle("needed", w > width || tall > height || this.zoom !== 1);
+  }
+
+  /** The pass: a band that sweeps over all guesses at once. */
+  #pass(scene, placed) {
+    const { strings, model } = this.player;
+    const { phase, fraction, step } = scene.place;
+    const on = phase === "verify" && fraction < 1;
+    this.sweep.style.display = on ? "" : "none";
+    if (on) {
+      this.sweep.setAttribute("x", (this.view.x - 8).toFixed(1));
+      this.sweep.setAttribute("y", (this.view.y - 8).toFixed(1));
+      this.sweep.setAttribute("width", (fraction * (placed.w * this.view.k + 16)).toFixed(1));
+      this.sweep.setAttribute("height", (placed.h * this.view.k + 16).toFixed(1));
+    }
+    const step_ = model.decoder.steps[step];
+    const n = scene.tree.nodes.length - 1;
+    if (!step_) text(this.note, "");
+    else if (phase === "draft") text(this.note, strings.say("player.phase.draft", { k: scene.place.at + 1, n: scene.place.of }));
+    else text(this.note, strings.say(`player.phase.${n ? phase : "own"}`, { n, time: strings.time(step_.seconds.verify) }));
+  }
+
+  #zoomBy(factor) {
+    this.zoom = factor ? clamp(this.zoom * factor, 0.3, 4) : 1;
+    this.pan = { x: 0, y: 0 };
+    this.player.draw(true);
+  }
+
+  #drag() {
+    let from = null;
+    this.svg.addEventListener("pointerdown", (e) => {
+      if (e.pointerType !== "touch" && !e.target.closest(".chip")) {
+        from = { x: e.clientX - this.pan.x, y: e.clientY - this.pan.y };
+        this.svg.setPointerCapture(e.pointerId);
+      }
+    });
+    this.svg.addEventListener("pointermove", (e) => {
+      if (!from) return;
+      this.pan = { x: e.clientX - from.x, y: e.clientY - from.y };
+      this.player.draw(true);
+    });
+    for (const end of ["pointerup", "pointercancel"]) this.svg.addEventListener(end, () => (from = null));
+    this.svg.addEventListener("wheel", (e) => {
+      // A plain wheel scrolls the page; with Ctrl it zooms, as maps do.
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      this.#zoomBy(e.deltaY < 0 ? 1.1 : 0.9);
+    }, { passive: false });
+  }
+}
+
+const clamp = (v, low, high) => Math.min(Math.max(v, Math.min(low, high)), Math.max(low, high));
+
+function curve(from, to, narrow, font) {
+  const y2 = to.y + to.h / 2;
+  if (narrow && to.y > from.y + 1) {
+    const x = Math.min(from.x + font * 0.8, to.x - font * 0.5);
+    return `M${x},${from.y + from.h} V${y2 - 6} Q${x},${y2} ${x + 6},${y2} H${to.x}`;
+  }
+  const x1 = from.x + from.w;
+  const y1 = from.y + from.h / 2;
+  const bend = Math.max(6, (to.x - x1) * 0.55);
+  return `M${x1},${y1} C${x1 + bend},${y1} ${to.x - bend},${y2} ${to.x},${y2}`;
+}

@@ -1,0 +1,161 @@
+"""What the browser player is given: a payload, live updates, and one self-contained HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from specviz import catalog, metrics
+from specviz.trace import StoredEvent, Step, Trace, dumps
+
+VERSION = 1
+ASSETS = Path(__file__).resolve().parent.parent / "assets" / "player"
+_START = "SpecvizPlayer.mount(document.getElementById('player'), data.options).load(data.payload);"
+
+
+@cache
+def bundle_js() -> str:
+    """The player's script; running it defines ``globalThis.SpecvizPlayer``. Holds its CSS too."""
+    return (ASSETS / "bundle.js").read_text("utf-8")
+
+
+@cache
+def player_css() -> str:
+    """The player's style sheet; the player brings it along, a host need not add it."""
+    return (ASSETS / "player.css").read_text("utf-8")
+
+
+@cache
+def player_strings(lang: str = "en") -> dict[str, str]:
+    """The strings that ``mount`` wants, for one language."""
+    return {k: v for k, v in catalog.strings(lang).items() if k.startswith("player.")}
+
+
+def interesting_step(trace: Trace) -> int | None:
+    """The index of a step worth pausing on: some guesses right, then one refused with a reason.
+
+    None when the trace has no steps yet.
+    """
+    run = trace.run("decoder")
+    if run is None or not run.steps:
+        return None
+    return max(run.steps, key=lambda step: (_interest(step), -step.index)).index
+
+
+def _interest(step: Step) -> float:
+    accepted = len(step.accepted)
+    refused = metrics.tested(step) > accepted
+    end = step.walk[-1] if step.walk else 0
+    lookups = getattr(step.evidence, "lookups", ())
+    here = next((look for look in lookups if look.node == end), None)
+    levels = len(here.hits) if here else 0
+    known = any(c.token == step.nodes[end].pick and c.cut for c in here.candidates) if here else False
+    score = min(accepted, 4) + 3 * (refused and accepted >= 1) + levels + 2 * known
+    # A tree that fits the stage without zooming tells its story at a glance.
+    return score - max(0, len(step.nodes) - 25) / 10 - 4 * step.clipped
+
+
+def payload(
+    trace: Trace,
+    *,
+    lang: str = "en",
+    start_step: int | None = None,
+    run_id: str | None = None,
+    live: bool = False,
+) -> dict[str, Any]:
+    """Everything ``player.load`` needs: the stored events, their summary, where to pause.
+
+    ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
+    in the header.
+    """
+    header = next((e for e in trace.events if e.type == "header"), None)
+    return {
+        "version": VERSION,
+        "run_id": run_id if run_id is not None else (header.run if header else ""),
+        "lang": lang,
+        "events": [_plain(event) for event in trace.events],
+        "total": len(trace.events),
+        "live": live,
+        "stage": None,
+        "summary": _summary(trace),
+        "start_step": interesting_step(trace) if start_step is None else start_step,
+    }
+
+
+def update(
+    trace: Trace | Sequence[StoredEvent],
+    run_id: str,
+    first: int,
+    *,
+    live: bool = True,
+    stage: dict[str, Any] | None = None,
+    summary: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What ``player.push`` takes: the events numbered from ``first`` on, of ``total`` so far.
+
+    ``stage`` = {name, done, total} names what is going on before there are steps. Without
+    ``summary`` it is computed from all events.
+    """
+    events = trace.events if isinstance(trace, Trace) else tuple(trace)
+    return {
+        "version": VERSION,
+        "run_id": run_id,
+        "first": first,
+        "events": [_plain(event) for event in events[first:]],
+        "total": len(events),
+        "live": live,
+        "stage": stage,
+        "summary": _summary(Trace(tuple(events))) if summary is None else summary,
+    }
+
+
+def export_html(trace: Trace, lang: str = "en", *, start_step: int | None = None) -> str:
+    """One HTML file that holds the run and the player and asks the network for nothing."""
+    data = {
+        "options": {"strings": player_strings(lang), "lang": lang},
+        "payload": payload(trace, lang=lang, start_step=start_step),
+    }
+    header = trace.events[0] if trace.events else None
+    title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))
+    start = f"const data = JSON.parse(document.getElementById('run').textContent);\n{_START}"
+    style = "body{margin:0;background:#fff}@media(prefers-color-scheme:dark){body{background:#101419}}"
+    policy = (
+        f"default-src 'none'; script-src {_hash(bundle_js())} {_hash(start)}; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        f'<!doctype html>\n<html lang="{html.escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<main id="player"></main>\n'
+        f'<script type="application/json" id="run">{script_json(data)}</script>\n'
+        f"<script>{bundle_js()}</script>\n<script>{start}</script>\n</body>\n</html>\n"
+    )
+
+
+def script_json(data: Any) -> str:
+    """JSON that may stand inside a script element: no text in it can end the element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _hash(code: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def _plain(event: StoredEvent) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(dumps(event))
+    return found
+
+
+def _summary(trace: Trace) -> dict[str, Any] | None:
+    return metrics.summary(trace) if trace.events else None
