@@ -7,7 +7,7 @@ from time import perf_counter
 
 from specviz.drafters.base import Draft, Drafter
 from specviz.models.base import InputError, Inputs, Model, Scores, Session, Unsupported
-from specviz.trace import Finish, Node, Prefill, Progress, Rows, Seconds, Step
+from specviz.trace import Finish, Node, Prefill, Progress, Reason, Rows, Seconds, Step
 from specviz.tree import DraftTree
 
 
@@ -99,13 +99,11 @@ def decode(
             context.extend(step.emitted)
             index += 1
             yield step
-        reason = "eos" if output[-1] in model.eos_ids else "length"
+        reason: Reason = "eos" if output[-1] in model.eos_ids else "length"
         yield Finish(reason=reason, tokens=len(output), seconds=round(spent, 6))
     except Exception as error:
         message = str(error) if isinstance(error, InputError) else "The run failed; see the log."
-        yield Finish(
-            reason="error", tokens=len(output), seconds=round(spent, 6), message=message
-        )
+        yield Finish(reason="error", tokens=len(output), seconds=round(spent, 6), message=message)
         raise
     finally:
         session.close()

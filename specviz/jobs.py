@@ -25,7 +25,7 @@ from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import check_prompt, document_prompt
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model
+from specviz.models.base import Inputs, Message, Model
 from specviz.trace import (
     Check,
     Event,
@@ -263,7 +263,8 @@ class MemoryKeeper:
 
     def snapshot(self) -> Snapshot | None:
         """The memory as it is now."""
-        return self._drafter.snapshot()
+        snapshot: Snapshot | None = self._drafter.snapshot()
+        return snapshot
 
 
 class Scopes:
@@ -299,4 +300,3 @@ class Scopes:
         """Rows and bytes that a scope holds."""
         mine = [s for k, s in self._memories.items() if k[0] == scope]
         return sum(map(len, mine)), sum(s.nbytes for s in mine)
-

@@ -272,7 +272,9 @@ class Check(_Event):
 StoredEvent = Header | Prefill | Step | Finish | Check
 Event = StoredEvent | Progress
 E = TypeVar("E", bound=_Event)
-_adapter: TypeAdapter[StoredEvent] = TypeAdapter(Annotated[StoredEvent, Field(discriminator="type")])
+_adapter: TypeAdapter[StoredEvent] = TypeAdapter(
+    Annotated[StoredEvent, Field(discriminator="type")]
+)
 
 
 @dataclass(frozen=True)
@@ -490,3 +492,8 @@ class Recording:
     def trace(self) -> Trace:
         """What has been recorded so far."""
         return Trace(tuple(self.events))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of one line of a trace file."""
+    return _adapter.json_schema()

@@ -35,4 +35,4 @@ def create(name: str, knobs: Mapping[str, Any] | None = None) -> Drafter:
 
 def knob_values(drafter: Drafter) -> dict[str, KnobValue]:
     """The value of every knob of ``drafter``."""
-    return {k.name: getattr(drafter, k.name) for k in knobs_of(drafter)}
+    return {k.name: getattr(drafter, k.name) for k in knobs_of(type(drafter))}

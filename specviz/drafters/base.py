@@ -40,23 +40,33 @@ class Knob:
     choices: tuple[str, ...] | None = None
     advanced: bool = True
 
-    def check(self, value: Any) -> KnobValue:
+    def check(self, value: object) -> KnobValue:
         """``value`` in the knob's own type; raises InputError with the limit."""
-        kind = type(self.default)
         try:
-            if kind is bool:
-                value = _as_bool(value)
-            elif kind is int and float(value) != int(float(value)):
-                raise ValueError
-            else:
-                value = kind(float(value)) if kind in (int, float) else kind(value)
+            typed = self._typed(value)
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{self.name} cannot be {value!r}: give {self.limits}.") from None
-        if self.choices is not None and value not in self.choices:
-            raise InputError(f"{self.name} cannot be {value!r}: give {self.limits}.")
-        if self.low is not None and self.high is not None and not self.low <= value <= self.high:
-            raise InputError(f"{self.name} cannot be {value}: give {self.limits}.")
-        return value
+        if self.choices is not None and typed not in self.choices:
+            raise InputError(f"{self.name} cannot be {typed!r}: give {self.limits}.")
+        if (
+            self.low is not None
+            and self.high is not None
+            and not self.low <= float(typed) <= self.high
+        ):
+            raise InputError(f"{self.name} cannot be {typed}: give {self.limits}.")
+        return typed
+
+    def _typed(self, value: object) -> KnobValue:
+        if isinstance(self.default, bool):
+            return _as_bool(value)
+        if isinstance(self.default, str):
+            return str(value)
+        number = float(str(value))
+        if isinstance(self.default, float):
+            return number
+        if number != int(number):
+            raise ValueError(value)
+        return int(number)
 
     @property
     def limits(self) -> str:
@@ -69,7 +79,7 @@ class Knob:
         return f"{kind} from {self.low:g} to {self.high:g}"
 
 
-def _as_bool(value: Any) -> bool:
+def _as_bool(value: object) -> bool:
     if isinstance(value, bool):
         return value
     words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
@@ -94,11 +104,11 @@ def knob(
     )
 
 
-def knobs_of(drafter: type[Drafter] | Drafter) -> tuple[Knob, ...]:
+def knobs_of(cls: type[Drafter]) -> tuple[Knob, ...]:
     """The knobs of a drafter class, in order of definition."""
     return tuple(
-        Knob(f.name, f.default, *f.metadata["knob"])
-        for f in fields(drafter)  # type: ignore[arg-type]
+        Knob(f.name, getattr(cls, f.name), *f.metadata["knob"])
+        for f in fields(cls)  # type: ignore[arg-type]
         if "knob" in f.metadata
     )
 

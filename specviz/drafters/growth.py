@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from specviz.drafters.base import Draft
 from specviz.trace import Candidate, Cut, Hit, Lookup
@@ -159,7 +160,7 @@ class Growth:
             return "blocked"
         if limits.repeats:
             chain = (self.root, *branch)
-            edges = list(zip(chain, chain[1:], strict=False))
+            edges = list(pairwise(chain))
             if edges.count((chain[-1], option.token)) >= limits.repeats:
                 return "repeat"
         if kept >= limits.width:

@@ -53,9 +53,7 @@ def make_row(
         tail = max(0.0, 1.0 - sum(probs))
         mass = -sum(p * v for p, v in zip(probs, logps, strict=True))
         entropy = (mass - (tail * math.log(tail) if tail > 0 else 0.0)) / math.log(len(ids) + 1)
-    return Row(
-        tuple(ids), tuple(logps), probs, round(min(max(entropy, 0.0), 1.0), 4), written
-    )
+    return Row(tuple(ids), tuple(logps), probs, round(min(max(entropy, 0.0), 1.0), 4), written)
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,7 @@ class Recycler:
         return span(self._match, tuple(nodes))
 
     def _learn_discount(self, tree: DraftTree, scores: Scores, walk: Sequence[int]) -> None:
-        """Moving average of "a node at this depth was accepted, its parent was and had children"."""
+        """Moving average of: of the accepted nodes with children, one child was right."""
         if self.settings.calibration != "learned":
             return
         for depth, node in enumerate((0, *walk)):
@@ -341,12 +341,12 @@ class Recycler:
             self._prompt, self._step = event.tokens, 0
         elif isinstance(event, Prefill):
             rows = event.rows
-            self._seed(
-                self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True
-            )
+            self._seed(self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True)
         elif 1 in self._levels:
             draft, scores, walk = verification(event)
-            found = verified_rows(draft, scores, walk, event.index, self.settings.rejected, self._vocab)
+            found = verified_rows(
+                draft, scores, walk, event.index, self.settings.rejected, self._vocab
+            )
             self._levels[1].write([((event.nodes[n].token,), row) for n, row in found])
 
 

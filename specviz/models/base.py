@@ -93,7 +93,10 @@ def prompt_rows(tokens: Sequence[int], capture: Capture) -> list[int]:
 class Session(Protocol):
     """One key/value cache: one run."""
 
-    model: Model
+    @property
+    def model(self) -> Model:
+        """The model that this session belongs to."""
+        ...
 
     @property
     def length(self) -> int:

@@ -173,9 +173,7 @@ class ToySession:
             for row, lse, top in zip(logits, lses, tops, strict=True)
         ]
         owns = [
-            None
-            if p is None or p < 0
-            else round(float(logits[p][c[-1]] - lses[p]), 4)
+            None if p is None or p < 0 else round(float(logits[p][c[-1]] - lses[p]), 4)
             for c, p in zip(contexts, parents, strict=True)
         ]
         entropies = None

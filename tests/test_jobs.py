@@ -1,0 +1,259 @@
+"""One door: plain data in, events out, in this process or in a forked one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import threading
+from dataclasses import replace
+
+import pytest
+
+from specviz import jobs
+from specviz.decoding import check_fit
+from specviz.drafters import create
+from specviz.jobs import Job, MemoryKeeper, Scopes, run
+from specviz.models import registry
+from specviz.models.base import InputError, Unsupported
+from specviz.trace import Check, Finish, Header, Prefill, Progress, Recording, Step, Trace
+
+JOB = Job(model="toy", prompt="This is the cow", max_new_tokens=40)
+
+
+def stored(job: Job) -> list:
+    return [e for e in run(job) if not isinstance(e, Progress)]
+
+
+def test_a_job_decodes_then_runs_the_baseline_then_compares() -> None:
+    events = stored(JOB)
+    kinds = [(e.role, e.type) for e in events if e.type != "step"]
+    assert kinds == [
+        ("decoder", "header"), ("decoder", "prefill"), ("decoder", "finish"),
+        ("baseline", "header"), ("baseline", "prefill"), ("baseline", "finish"),
+        ("decoder", "check"),
+    ]  # fmt: skip
+    trace = Trace(tuple(events))
+    assert trace.run("decoder").tokens == trace.run("baseline").tokens
+    assert len(trace.run("decoder").tokens) == 40
+    assert len(trace.run("baseline").steps) == 39 > len(trace.run("decoder").steps)
+    assert trace.check == Check(equal=True)
+    assert trace.run("decoder").header.knobs["levels"] == "123"
+
+
+def test_a_job_and_its_events_are_plain_picklable_data() -> None:
+    memory = MemoryKeeper(JOB)
+    events = []
+    for event in run(pickle.loads(pickle.dumps(JOB))):
+        memory.add(event)
+        events.append(pickle.loads(pickle.dumps(event)))
+    assert events[-1] == Check(equal=True)
+    warm = replace(JOB, memory=pickle.loads(pickle.dumps(memory.snapshot())))
+    assert stored(warm)[0].memory_rows == len(memory.snapshot()) > 20
+
+
+def test_a_warm_memory_changes_the_draft_and_never_the_text() -> None:
+    """The second request copies nothing and reads nothing off the prompt: only memory helps."""
+    job = replace(JOB, knobs={"copy": "off", "seed": "none", "levels": "1"})
+    keeper = MemoryKeeper(job)
+    cold = []
+    for event in run(job):
+        keeper.add(event)
+        if not isinstance(event, Progress):
+            cold.append(event)
+    warm = stored(replace(job, memory=keeper.snapshot()))
+    one, two = Trace(tuple(cold)).run(), Trace(tuple(warm)).run()
+    assert one.tokens == two.tokens
+    assert len(two.steps) < len(one.steps)
+    hits = [h for s in two.steps for lk in s.evidence.lookups for h in lk.hits]
+    assert any(h.written.step == -2 for h in hits)
+
+
+def _worker(job: Job, pipe) -> None:
+    for event in run(job):
+        pipe.send(event)
+    pipe.close()
+
+
+def _forked(job: Job):
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe(duplex=False)
+    process = fork.Process(target=_worker, args=(job, there))
+    process.start()
+    there.close()
+    return process, here
+
+
+def _received(pipe):
+    while True:
+        try:
+            yield pipe.recv()
+        except EOFError:
+            return
+
+
+def test_a_forked_worker_runs_whole_jobs_and_memory_is_carried_outside() -> None:
+    job = replace(JOB, knobs={"copy": "off", "seed": "none"})
+    rows, passes = [], []
+    for _ in range(3):
+        process, pipe = _forked(job)
+        keeper, events = MemoryKeeper(job), []
+        for event in _received(pipe):
+            keeper.add(event)
+            events.append(event)
+        process.join(10)
+        assert process.exitcode == 0 and events[-1] == Check(equal=True)
+        job = replace(job, memory=keeper.snapshot())
+        rows.append(len(job.memory))
+        passes.append(sum(e.role == "decoder" for e in events if isinstance(e, Step)))
+    assert passes[1] < passes[0]
+    assert rows[0] <= rows[1] <= rows[2]
+    direct = MemoryKeeper(replace(job, memory=None))
+    for event in run(replace(job, memory=None)):
+        direct.add(event)
+    assert len(direct.snapshot()) == rows[0]
+
+
+def test_a_killed_worker_loses_at_most_one_step() -> None:
+    # Long enough that the worker is still at it (a pipe holds a few steps) when it is killed.
+    job = replace(JOB, max_new_tokens=400, knobs={"copy": "off"}, baseline=False)
+    whole = [e for e in stored(job) if isinstance(e, (Header, Prefill, Step))]
+    process, pipe = _forked(job)
+    keeper, received = MemoryKeeper(job), []
+    for event in _received(pipe):
+        keeper.add(event)
+        if not isinstance(event, Progress):
+            received.append(event)
+        if isinstance(event, Step) and event.index == 4:
+            process.kill()
+            break
+    process.join(10)
+    assert process.exitcode == -signal.SIGKILL
+    expected = MemoryKeeper(job)
+    for event in whole[: len(received)]:
+        expected.add(event)
+    mine, theirs = keeper.snapshot(), expected.snapshot()
+    assert len(mine) > 10
+    for field in ("tokens", "ids", "logps", "entropies"):
+        assert (getattr(mine, field) == getattr(theirs, field)).all()
+
+
+@pytest.mark.parametrize("where", ["prefill", "decode", "baseline"])
+def test_stop_frees_everything_and_keeps_the_partial_trace(where: str) -> None:
+    role = "baseline" if where == "baseline" else "decoder"
+    recording = Recording()
+    stream = run(JOB)
+    for event in stream:
+        recording.add(event)
+        if where == "prefill" and isinstance(event, Progress) and event.stage == "prefill":
+            break
+        if isinstance(event, Step) and where != "prefill" and event.role == role:
+            break
+    stream.close()
+    recording.stop()
+    last = recording.events[-1]
+    assert isinstance(last, Finish) and last.reason == "stopped"
+    assert last.role == role
+    again = stored(JOB)
+    assert again[-1] == Check(equal=True)
+
+
+def test_one_job_decodes_at_a_time_on_a_device() -> None:
+    first = run(JOB)
+    for event in first:
+        if isinstance(event, Step):
+            break
+    stages: list[str] = []
+    steps: list[Step] = []
+
+    def second() -> None:
+        for event in run(replace(JOB, baseline=False)):
+            if isinstance(event, Progress):
+                stages.append(event.stage)
+                if event.stage == "queue":
+                    waiting.set()
+            elif isinstance(event, Step):
+                steps.append(event)
+
+    waiting = threading.Event()
+    thread = threading.Thread(target=second)
+    thread.start()
+    assert waiting.wait(5) and not steps
+    first.close()
+    thread.join(10)
+    assert steps and "queue" in stages
+
+
+def test_a_baseline_is_reused_only_when_it_would_be_the_same() -> None:
+    before = tuple(stored(JOB))
+    again = stored(replace(JOB, decoder="prompt_lookup", reuse=before))
+    base = [e for e in again if e.role == "baseline"]
+    assert base[0].reused and base[1:] != []
+    assert Trace(tuple(again)).run("baseline").steps[5].seconds == (
+        Trace(before).run("baseline").steps[5].seconds
+    )
+    assert Trace(tuple(again)).check == Check(equal=True)
+    other = stored(replace(JOB, prompt="This is the dog", reuse=before))
+    assert not next(e for e in other if e.role == "baseline").reused
+
+
+def test_scopes_never_see_each_other() -> None:
+    scopes = Scopes()
+    mine, yours = replace(JOB, scope="a"), replace(JOB, scope="b")
+    keeper = MemoryKeeper(mine)
+    for event in run(mine):
+        keeper.add(event)
+    scopes.put(mine, keeper.snapshot())
+    assert scopes.get(yours) is None
+    assert scopes.get(replace(mine, dtype="bfloat16")) is None
+    assert len(scopes.get(mine)) == scopes.size("a")[0] > 20 and scopes.size("b") == (0, 0)
+    scopes.clear("b")
+    assert scopes.get(mine) is not None
+    scopes.clear("a")
+    assert scopes.get(mine) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"prompt": "  \n"}, "prompt"),
+        ({"decoder": "magic"}, "There is no decoder 'magic': choose one of recap"),
+        ({"model": "no-such-model"}, "no-such-model"),
+        ({"knobs": {"nodes": 500}}, "nodes cannot be 500: give a whole number from 0 to 96"),
+        ({"knobs": {"nodes": "many"}}, "nodes cannot be 'many'"),
+        ({"knobs": {"speed": 1}}, "has no knob 'speed'"),
+        ({"knobs": {"levels": "321"}}, "give one of 1, 2, 3, 12, 13, 23, 123"),
+        ({"max_new_tokens": 0}, "at least 1"),
+        ({"max_new_tokens": 10_000}, "ask for at most"),
+        ({"prompt": "a" * 9000}, "shorten the prompt"),
+    ],
+)
+def test_bad_input_is_one_sentence_before_any_header(change: dict, sentence: str) -> None:
+    seen = []
+    with pytest.raises(InputError, match=sentence) as caught:
+        for event in run(replace(JOB, **change)):
+            seen.append(event)
+    assert all(isinstance(e, Progress) for e in seen)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_model_that_cannot_roll_back_is_refused_with_both_names() -> None:
+    model = registry.load("toy")
+    poor = type(model)(model.logits, model.pieces, label="recurrent-toy", supports=frozenset())
+    with pytest.raises(Unsupported, match=r"recap needs tree.*recurrent-toy"):
+        check_fit(poor, create("recap"), poor.encode([]), 4)
+    with pytest.raises(Unsupported, match="prompt_lookup needs rollback"):
+        check_fit(poor, create("prompt_lookup"), poor.encode([]), 4)
+
+
+def test_a_wrong_text_is_called_wrong_and_a_tie_a_tie() -> None:
+    model = registry.load("toy")
+    events = stored(replace(JOB, max_new_tokens=10))
+    decoder, baseline = Trace(tuple(events)).run("decoder"), Trace(tuple(events)).run("baseline")
+    inputs = model.encode(JOB.messages())
+    step = decoder.steps[-1]
+    wrong = step.model_copy(update={"emitted": (*step.emitted[:-1], 5)})
+    liar = replace(decoder, steps=(*decoder.steps[:-1], wrong))
+    verdict = jobs.judge(model, inputs, liar, baseline)
+    assert verdict.equal is False and verdict.first_difference == 9
+    assert verdict.margin > 1 and verdict.ties == 1

@@ -1,0 +1,127 @@
+"""The figures, on runs small enough to count by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz import metrics
+from specviz.compare import first_difference
+from specviz.jobs import tie_cap
+from specviz.trace import Check, Finish, Header, Node, Prefill, Seconds, Step, Trace
+
+
+def node(token: int, parent: int, pick: int) -> Node:
+    return Node(
+        token=token, parent=parent, source="test", order=0, score=None, logp=None,
+        pick=pick, margin=1.0, top=((pick, -0.1),), tail=0.0,
+    )  # fmt: skip
+
+
+def step(index: int, nodes, walk, emitted, total: float) -> Step:
+    return Step(
+        index=index, nodes=tuple(nodes), walk=tuple(walk), emitted=tuple(emitted), cache_length=1,
+        seconds=Seconds(draft=total / 4, verify=total / 2, commit=0.0, total=total),
+    )  # fmt: skip
+
+
+def header(role: str, decoder: str) -> Header:
+    return Header(
+        role=role, run="r", decoder=decoder, knobs={}, model="toy", digest="d", device="cpu",
+        dtype="float32", machine="m", versions={}, messages=(), tokens=(1, 2), max_new_tokens=9,
+        vocab_size=99,
+    )  # fmt: skip
+
+
+def ten_nodes() -> list[Node]:
+    """A root and ten drafts; 1 and 2 are right, 2 has a child that is not."""
+    tree = [node(0, -1, 1), node(1, 0, 2), node(2, 1, 50), node(9, 2, 9)]
+    return [*tree, *(node(60 + i, 0, 9) for i in range(7))]
+
+
+def prefill(role: str) -> Prefill:
+    return Prefill(role=role, seconds=0.5, token=0, margin=1.0, top=((0, -0.1),))
+
+
+def test_the_worked_example() -> None:
+    """Ten drafted, two accepted, one more tested and refused, the bonus emitted."""
+    run = Trace(
+        (
+            header("decoder", "recap"),
+            prefill("decoder"),
+            step(0, ten_nodes(), (1, 2), (1, 2, 50), 1),
+        ),
+    ).run()
+    assert metrics.tau(run) == 3
+    assert metrics.acceptance(run) == pytest.approx(2 / 3)
+    assert metrics.run_summary(run)["nodes_verified"] == 10
+    assert metrics.run_summary(run)["tokens"] == 4
+    assert metrics.tested(run.steps[0]) == 3
+
+
+def test_a_walk_that_ends_at_a_leaf_has_refused_nothing() -> None:
+    full = step(0, [node(0, -1, 1), node(1, 0, 2)], (1,), (1, 2), 1.0)
+    assert metrics.tested(full) == 1
+    empty = step(0, [node(0, -1, 1)], (), (1,), 1.0)
+    assert metrics.tested(empty) == 0
+    run = Trace((header("decoder", "x"), prefill("decoder"), empty)).run()
+    assert metrics.acceptance(run) is None and metrics.tau(run) == 1
+
+
+def test_what_is_discarded_after_the_end_counts_nowhere() -> None:
+    clipped = step(0, ten_nodes(), (1, 2), (1,), 1.0)
+    assert clipped.accepted == (1,) and clipped.clipped
+    assert metrics.tested(clipped) == 1
+    run = Trace((header("decoder", "x"), prefill("decoder"), clipped)).run()
+    assert metrics.tau(run) == 1 and metrics.acceptance(run) == 1
+
+
+def test_speedups_are_ratios_of_seconds_per_token() -> None:
+    trace = Trace(
+        (
+            header("decoder", "recap"),
+            prefill("decoder"),
+            step(0, ten_nodes(), (1, 2), (1, 2, 50), 0.9),
+            Finish(reason="length", tokens=4, seconds=1.4),
+            header("baseline", "autoregressive"),
+            prefill("baseline"),
+            *(
+                step(i, [node(0, -1, t)], (), (t,), 0.4).model_copy(update={"role": "baseline"})
+                for i, t in enumerate((1, 2, 50))
+            ),
+            Finish(role="baseline", reason="length", tokens=4, seconds=1.7),
+            Check(equal=True),
+        )
+    )
+    assert metrics.speedup_decode(trace) == pytest.approx(0.4 / 0.3)
+    assert metrics.speedup_total(trace) == pytest.approx((1.7 / 4) / (1.4 / 4))
+    summary = metrics.summary(trace)
+    assert summary["passes_saved"] == 2 and summary["equal"] is True
+    assert summary["decoder"]["seconds"] == {
+        "prefill": 0.5, "draft": 0.225, "verify": 0.45, "commit": 0.0, "decode": 0.9, "total": 1.4,
+    }  # fmt: skip
+
+
+def test_a_loss_is_shown_as_a_loss() -> None:
+    trace = Trace(
+        (
+            header("decoder", "recap"), prefill("decoder"), step(0, ten_nodes(), (), (1,), 0.8),
+            header("baseline", "autoregressive"), prefill("baseline"),
+            step(0, [node(0, -1, 1)], (), (1,), 0.4).model_copy(update={"role": "baseline"}),
+        )
+    )  # fmt: skip
+    assert metrics.speedup_decode(trace) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "at"),
+    [((1, 2), (1, 2), None), ((1, 2), (1, 3), 1), ((1,), (1, 2), 1), ((), (), None)],
+)
+def test_first_difference(left, right, at) -> None:
+    assert first_difference(left, right) == at
+
+
+def test_tie_caps_are_two_units_in_the_last_place() -> None:
+    assert tie_cap("bfloat16", 20.0) == 0.25
+    assert tie_cap("bfloat16", -15.9) == 0.125
+    assert tie_cap("float16", 20.0) == 0.03125
+    assert tie_cap("float32", 20.0) == 1e-3

@@ -1,0 +1,129 @@
+"""Traces: every prefix is valid, what is written is read back, what is broken is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from specviz import trace as tr
+from specviz.jobs import Job, run
+from specviz.trace import Finish, Header, Recording, Step, Trace, TraceError
+
+
+@pytest.fixture(scope="module")
+def events() -> list[tr.StoredEvent]:
+    job = Job(model="toy", prompt="This is the cow", max_new_tokens=30)
+    return [e for e in run(job) if not isinstance(e, tr.Progress)]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
+def test_a_saved_trace_is_read_back_equal(events, tmp_path, name) -> None:
+    tr.save(tmp_path / name, events)
+    assert tr.load(tmp_path / name).events == tuple(events)
+
+
+def test_the_same_trace_has_the_same_bytes(events, tmp_path) -> None:
+    tr.save(tmp_path / "a.gz", events)
+    tr.save(tmp_path / "b.gz", tr.load(tmp_path / "a.gz").events)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_every_prefix_is_a_valid_trace(events) -> None:
+    lines = [tr.dumps(e).encode() + b"\n" for e in events]
+    for count in range(1, len(lines) + 1):
+        assert tr.parse(b"".join(lines[:count])).events == tuple(events[:count])
+
+
+def test_a_file_cut_anywhere_keeps_what_came_before(events, tmp_path) -> None:
+    tr.save(tmp_path / "t.jsonl.gz", events)
+    raw = (tmp_path / "t.jsonl.gz").read_bytes()
+    seen = 0
+    for size in range(len(raw) // 2, len(raw), 97):
+        kept = tr.parse(raw[:size]).events
+        assert kept == tuple(events[: len(kept)])
+        assert len(kept) >= seen
+        seen = len(kept)
+    assert 0 < seen <= len(events)
+
+
+def test_pieces_name_every_token_before_it_is_needed(events) -> None:
+    known: set[int] = set()
+    for event in events:
+        known |= set(event.pieces)
+        assert set(tr.token_ids(event)) <= known
+    text = b"".join(Trace(tuple(events)).pieces[t] for t in Trace(tuple(events)).run().tokens)
+    assert text.startswith(b" with the crumpled horn that tossed the dog")
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"", "not begin with a header"),
+        (b"hello\nworld\n", "not JSON"),
+        (b"\x1f\x8b garbage", "cannot be decompressed"),
+        (b'{"type":"step"}\n', "not a valid trace"),
+        (b"[1]\n", "not a valid trace"),
+        (b'{"type":"finish","reason":"eos","tokens":1,"seconds":1}\n', "not begin with a header"),
+    ],
+)
+def test_what_is_not_a_trace_is_refused_in_one_sentence(raw: bytes, sentence: str) -> None:
+    with pytest.raises(TraceError, match=sentence) as caught:
+        tr.parse(raw)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_newer_schema_is_refused_with_both_numbers(events) -> None:
+    data = json.loads(tr.dumps(events[0])) | {"trace_schema": 99}
+    with pytest.raises(TraceError, match="schema 99, this version reads schema 1"):
+        tr.parse(json.dumps(data).encode() + b"\n")
+
+
+def test_a_step_that_holds_no_tree_is_refused(events) -> None:
+    step = next(e for e in events if isinstance(e, Step) and len(e.nodes) > 2)
+    data = json.loads(tr.dumps(step))
+    data["nodes"][1]["parent"] = 5
+    lines = tr.dumps(events[0]) + "\n" + json.dumps(data) + "\n"
+    with pytest.raises(TraceError, match="does not hold a tree"):
+        tr.parse(lines.encode())
+
+
+def test_an_archive_bomb_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(tr, "MAX_TRACE_BYTES", 1000)
+    with pytest.raises(TraceError, match="larger than"):
+        tr.parse(gzip.compress(b" " * 100_000))
+
+
+def test_a_stop_closes_the_run_that_is_open(events) -> None:
+    recording = Recording()
+    cut = next(i for i, e in enumerate(events) if e.role == "baseline" and isinstance(e, Step))
+    for event in events[: cut + 1]:
+        recording.add(event)
+    recording.stop()
+    decoder, baseline = recording.trace.run("decoder"), recording.trace.run("baseline")
+    assert decoder.finish.reason == "length"
+    assert baseline.finish == Finish(
+        role="baseline",
+        reason="stopped",
+        tokens=2,
+        seconds=baseline.prefill.seconds + baseline.steps[0].seconds.total,
+    )
+    assert tr.parse("".join(tr.dumps(e) + "\n" for e in recording.events).encode())
+    before = list(recording.events)
+    recording.stop()
+    assert recording.events == before
+
+
+def test_the_committed_schema_is_current() -> None:
+    path = Path(tr.__file__).with_name("trace.schema.json")
+    assert json.loads(path.read_text()) == tr.schema()
+
+
+def test_headers_say_which_run_they_are(events) -> None:
+    header, base = (e for e in events if isinstance(e, Header))
+    assert (header.decoder, base.decoder) == ("recap", "autoregressive")
+    assert header.tokens == base.tokens and header.run != base.run
+    assert TypeAdapter(dict).validate_python(header.knobs)["levels"] == "123"
