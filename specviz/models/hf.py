@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from specviz.models.base import Capture, Inputs, Message, Scores, prompt_rows
+from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
 from specviz.models.hf_facts import Facts
 from specviz.models.hf_scores import Ranked, join, rank, rounded, to_scores
@@ -34,6 +35,8 @@ class HFModel:
 
     def __init__(self, net: Any, tokenizer: Any, *, label: str, digest: str) -> None:
         facts = Facts.of(net, tokenizer, label)
+        if net.config._attn_implementation == "sdpa":
+            net.set_attn_implementation(GROUPED)
         self.net = net
         self.label = label
         self.digest = digest
@@ -47,6 +50,7 @@ class HFModel:
         self.max_context = facts.max_context
         self.vocab_size = facts.vocab_size
         self.windows = facts.windows
+        self._groups = facts.groups
         # Some modules keep a value from one pass to the next, so passes take turns.
         self._lock = RLock()
 
@@ -111,7 +115,9 @@ class HFModel:
         dtype, device = self.net.dtype, self.net.device
         mask = torch.zeros(visible.shape, dtype=dtype, device=device)
         hidden = torch.from_numpy(~visible).to(device)
-        return mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+        mask = mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+        grouped = self.net.config._attn_implementation == GROUPED
+        return fold_mask(mask, self._groups) if grouped else mask
 
 
 def chain(tokens: Sequence[int]) -> DraftTree:

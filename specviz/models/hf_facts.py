@@ -15,13 +15,17 @@ PLACEHOLDERS = ("bos", "pad", "image", "video", "audio", "vision_start", "vision
 
 @dataclass(frozen=True)
 class Facts:
-    """``windows``: kind of attention layer -> positions visible there, None for all of them."""
+    """``windows``: kind of attention layer -> positions visible there, None for all of them.
+
+    ``groups``: query heads that share one key/value head.
+    """
 
     eos_ids: frozenset[int]
     blocked_ids: frozenset[int]
     max_context: int
     vocab_size: int
     windows: dict[str, int | None]
+    groups: int
 
     @classmethod
     def of(cls, net: Any, tokenizer: Any, label: str) -> Facts:
@@ -38,6 +42,7 @@ class Facts:
             max_context=max_context(config),
             vocab_size=config.vocab_size,
             windows=windows(config),
+            groups=_groups(config),
         )
 
 
@@ -74,6 +79,11 @@ def _layer_types(config: Any) -> list[str]:
     if sliding is None or getattr(config, "use_sliding_window", True) is False:
         return ["full_attention"]
     return ["sliding_attention"]
+
+
+def _groups(config: Any) -> int:
+    heads = getattr(config, "num_attention_heads", 1)
+    return heads // (getattr(config, "num_key_value_heads", None) or heads)
 
 
 def eos_ids(net: Any, config: Any, tokenizer: Any) -> frozenset[int]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 import torch
+from huggingface_hub import constants, hf_hub_download
 from huggingface_hub import errors as hub
-from huggingface_hub import hf_hub_download
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 from transformers.utils import logging as transformers_logging
@@ -47,7 +48,9 @@ def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HF
     """A model of the hub by its id; downloads what the local hub cache lacks."""
     label = label or repo
     try:
-        config_file = Path(hf_hub_download(repo, "config.json"))
+        # The hub client would retry for half a minute before it says that there is no network.
+        offline = not _hub_answers()
+        config_file = Path(hf_hub_download(repo, "config.json", local_files_only=offline))
     except hub.GatedRepoError as error:
         raise InputError(
             f"{repo} is gated: accept its licence on the hub and log in with `hf auth login`."
@@ -64,7 +67,18 @@ def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HF
             f"The hub cannot be reached to get {repo}: check the network, or give a local folder."
         ) from error
     revision = config_file.parent.name
-    return _load(repo, device, dtype, label, f"{repo}@{revision}"[-60:], revision=revision)
+    known = {"revision": revision, "local_files_only": offline}
+    return _load(repo, device, dtype, label, revision[:16], known)
+
+
+def _hub_answers() -> bool:
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        httpx.head(constants.ENDPOINT, timeout=10)
+    except httpx.HTTPError:
+        return False
+    return True
 
 
 def load_folder(
@@ -93,9 +107,14 @@ def file_sha256(file: Path) -> str:
 
 
 def _load(
-    source: str, device: str, dtype: str, label: str, digest: str, revision: str = "main"
+    source: str,
+    device: str,
+    dtype: str,
+    label: str,
+    digest: str,
+    known: Mapping[str, Any] = MappingProxyType({}),
 ) -> HFModel:
-    known = {"revision": revision, "trust_remote_code": False}
+    known = {**known, "trust_remote_code": False}
     with quiet():
         try:
             config = AutoConfig.from_pretrained(source, **known)
@@ -128,7 +147,7 @@ def _load(
 
 
 def _weights(
-    source: str, config: Any, device: str, dtype: torch.dtype, known: dict[str, Any]
+    source: str, config: Any, device: str, dtype: torch.dtype, known: Mapping[str, Any]
 ) -> Any:
     """The network on ``device``, spread over all devices only where it does not fit into one."""
     if device == "cpu":

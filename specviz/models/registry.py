@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os.path import isdir
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -147,7 +148,7 @@ def find(label_or_path: str) -> Entry:
     if name in _entries:
         return _entries[name]
     folder = Path(name).expanduser()
-    if name and "\0" not in name and folder.is_dir():
+    if name and isdir(folder):
         return Entry(
             label=str(folder.resolve()),
             title=folder.name,
@@ -162,8 +163,8 @@ def find(label_or_path: str) -> Entry:
             source=f"https://huggingface.co/{name}",
         )
     raise InputError(
-        f"There is no model {name!r}: choose {', '.join(_entries)}, a folder with a saved model, "
-        "or a hub id such as owner/name."
+        f"There is no model {name[:80]!r}: choose {', '.join(_entries)}, a folder with a saved "
+        "model, or a hub id such as owner/name."
     )
 
 

@@ -12,6 +12,8 @@ import json
 import os
 import shutil
 import tempfile
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 
 from specviz.models.base import Model, Unsupported
@@ -115,7 +117,8 @@ def _write(source: Path, digest: str, folder: Path) -> None:
 
     from specviz.models.hf_load import file_sha256, quiet
 
-    with quiet():
+    # The GGUF reader draws a progress bar that no verbosity setting silences.
+    with quiet(), redirect_stderr(StringIO()):
         net = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name)
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     tied = {"lm_head.weight"} if net.config.tie_word_embeddings else set()
