@@ -365,3 +365,30 @@ def test_evidence_is_what_memory_said_before_it_learned() -> None:
     for lookup in second.evidence.lookups:
         for hit in lookup.hits:
             assert hit.ids[0] == right.get(hit.key[0], hit.ids[0])
+
+
+def test_without_rejected_updates_only_the_accepted_path_is_written() -> None:
+    model = ToyModel(random_logits(2, 9, 2), [bytes([97 + i]) for i in range(9)])
+    model.eos_ids = frozenset()
+    drafter = create("recap", {"rejected": False, "copy": "off", "nodes": 20})
+    accepted: set[tuple[int, int]] = set()
+    for event in decode(model, Inputs((1, 2, 3)), drafter, 60):
+        if isinstance(event, Step):
+            accepted |= {(event.index, n) for n in (0, *event.accepted)}
+            rows = [r for level in drafter.memory._levels.values() for r in level.rows.values()]
+            written = {r.written for r in rows if r.written.step >= 0}
+            assert {(w.step, w.node) for w in written} <= accepted
+            assert all(w.accepted for w in written)
+    assert len(written) > 3 and len(accepted) > 20
+
+
+def test_the_learned_discount_moves_by_a_twentieth_towards_what_happened() -> None:
+    memory = Recycler(Settings(calibration="learned"))
+    memory._discount = [0.5, 0.5, 0.5]
+    scores = Scores(
+        picks=(7, 9), margins=(1.0,) * 2, peaks=(1.0,) * 2, top_ids=((7,), (9,)),
+        top_logps=((-0.1,),) * 2, tails=(0.1,) * 2, own_logps=(None, -0.1), positions=(0, 1),
+    )  # fmt: skip
+    tree = DraftTree((3, 7, 8), (-1, 0, 1))
+    memory._learn_discount(tree, Scores(**{**vars(scores), "picks": (7, 9, 1)}), (1,))
+    assert memory._discount == pytest.approx([0.525, 0.475, 0.5])
