@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import accumulate
+from typing import Any
 
 import plotly.graph_objects as go
 
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import MemoryEvidence, Run, Step, Tally, Trace
-from specviz.views.style import COLOURS, empty, figure, marker
+from specviz.views.style import COLOURS, HATCH, PATTERNS, empty, figure, marker
 from specviz.views.tokens import for_plotly, shown
 
 SOURCES = ("level3", "level2", "level1", "copy", "lookup", "static", "target")
@@ -29,7 +30,7 @@ def accepted_per_step(trace: Trace, lang: str = "en") -> go.Figure:
              drafted=len(s.nodes) - 1, tokens=for_plotly(shown(s.emitted, pieces)))
         for s in run.steps
     ]  # fmt: skip
-    bars = [
+    bars: list[Any] = [
         go.Bar(x=steps, y=values, name=text(f"view.accepted.{name}", lang), marker=marker(colour),
                hovertext=hover, hoverinfo="text")
         for name, values, colour in (
@@ -37,16 +38,15 @@ def accepted_per_step(trace: Trace, lang: str = "en") -> go.Figure:
             ("own", own, "target"),
         )
     ]  # fmt: skip
+    tau = metrics.tau(run)
+    bars.append(
+        go.Scatter(x=[0.5, len(steps) + 0.5], y=[tau, tau], mode="lines", hoverinfo="skip",
+                   name=text("view.accepted.tau", lang, tau=f"{tau:.2f}"),
+                   line={"dash": "dot", "width": 3, "color": COLOURS["static"]})
+    )  # fmt: skip
     chart = figure(bars, text("view.axis.step", lang), text("view.axis.tokens", lang))
     chart.update_layout(barmode="stack")
     chart.update_yaxes(dtick=1 if max(map(len, (s.emitted for s in run.steps))) < 12 else None)
-    tau = metrics.tau(run)
-    if tau is not None:
-        chart.add_hline(y=tau, line={"dash": "dot", "width": 2, "color": COLOURS["static"]})
-        chart.add_annotation(
-            x=1, xref="paper", xanchor="right", y=tau, yanchor="bottom", showarrow=False,
-            text=text("view.accepted.tau", lang, tau=f"{tau:.2f}"),
-        )  # fmt: skip
     return chart
 
 
@@ -98,8 +98,7 @@ def origins(trace: Trace, lang: str = "en") -> go.Figure:
         orientation="h",
         marker={
             "color": [COLOURS.get(n, COLOURS["target"]) for n in names],
-            "pattern": {"shape": [marker(n)["pattern"]["shape"] for n in names],
-                        "fgcolor": "rgba(255,255,255,0.75)", "size": 6, "solidity": 0.25},
+            "pattern": {"shape": [PATTERNS.get(n, "|") for n in names], **HATCH},
         },
         text=[
             text("view.origins.own", lang, kept=kept[n]) if n == "target"
@@ -111,7 +110,7 @@ def origins(trace: Trace, lang: str = "en") -> go.Figure:
         hoverinfo="skip",
     )  # fmt: skip
     chart = figure([bars], text("view.axis.emitted", lang))
-    chart.update_xaxes(range=[0, 1.35 * max(kept.values())])
+    chart.update_xaxes(range=[0, 1.75 * max(kept.values())])
     return chart
 
 

@@ -7,6 +7,7 @@ import io
 import math
 from dataclasses import astuple, dataclass, fields
 
+from specviz.catalog import text
 from specviz.trace import Lookup, MemoryEvidence, Step, Trace
 from specviz.views.tokens import show
 
@@ -38,6 +39,11 @@ class Reject:
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
+SHOWN = (
+    "step", "guess", "source", "probability", "wanted", "wanted_probability", "margin",
+    "known", "rank", "level", "cut",
+)  # fmt: skip
+CUTS = ("budget", "width", "depth", "score", "blocked", "repeat")
 
 
 def rejects(trace: Trace) -> list[Reject]:
@@ -90,6 +96,38 @@ def _lookup(step: Step, node: int) -> Lookup | None:
     if not isinstance(step.evidence, MemoryEvidence):
         return None
     return next((lk for lk in step.evidence.lookups if lk.node == node), None)
+
+
+def select(rows: list[Reject], which: str = "all", find: str = "") -> list[Reject]:
+    """The rows whose wanted token was ``known`` or ``unknown`` to memory, or was cut for the reason
+    ``which``; with ``find`` only those whose guess or wanted token holds that text."""
+    if which in ("known", "unknown"):
+        rows = [r for r in rows if r.known is (which == "known")]
+    elif which != "all":
+        rows = [r for r in rows if r.cut == which]
+    needle = show(find.encode("utf-8", "replace"))
+    return [r for r in rows if needle in r.guess or needle in r.wanted]
+
+
+def table(rows: list[Reject], lang: str = "en") -> tuple[list[str], list[list[str | int | float]]]:
+    """Column titles and cells for people; what does not apply is a dash."""
+    titles = [text(f"view.reject.{name}", lang) for name in SHOWN]
+    return titles, [[_cell(name, getattr(row, name), lang) for name in SHOWN] for row in rows]
+
+
+def _cell(name: str, value: object, lang: str) -> str | int | float:
+    if value is None or value == "":
+        return "–"
+    if name == "known":
+        return text("view.yes" if value else "view.no", lang)
+    if name == "level":
+        return text("view.reject.copied", lang) if value == 0 else str(value)
+    if name == "cut":
+        return text(f"view.cut.{value}", lang)
+    if isinstance(value, float):
+        return round(value, 3)
+    assert isinstance(value, (str, int))
+    return value
 
 
 def to_csv(trace: Trace) -> str:

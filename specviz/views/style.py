@@ -44,6 +44,7 @@ PATTERNS = {
 # Mid-grey has about the same contrast on white and on near-black; the page's style sheet replaces
 # it by the theme's own text colour.
 INK = "#767B84"
+HATCH = {"fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.8)", "size": 7, "solidity": 0.2}
 GRID = "rgba(128,128,128,0.25)"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
@@ -54,9 +55,8 @@ def marker(name: str) -> dict[str, Any]:
     return {
         "color": colour,
         "line": {"color": colour, "width": 1},
-        "pattern": {"shape": PATTERNS.get(name, "|"), "fgcolor": "rgba(255,255,255,0.75)",
-                    "size": 6, "solidity": 0.25},
-    }  # fmt: skip
+        "pattern": {"shape": PATTERNS.get(name, "|"), **HATCH},
+    }
 
 
 def figure(traces: list[Any], x: str = "", y: str = "", height: int = 300) -> go.Figure:

@@ -1,0 +1,30 @@
+"""The Gradio page: a recorded run first, then whatever somebody wants to decode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from specviz.models import registry
+from specviz.ui.page import build
+from specviz.ui.theme import CSS_FILE, theme
+
+__all__ = ["build", "launch_options", "preload"]
+
+
+def launch_options() -> dict[str, Any]:
+    """What ``launch`` needs for this page; host and port come from Gradio's own variables."""
+    return {
+        "theme": theme(),
+        "css": CSS_FILE.read_text("utf-8"),
+        "max_file_size": "32mb",
+        "footer_links": ["api", "settings"],
+        "run_history": False,
+        "enable_monitoring": False,
+        "ssr_mode": False,
+        "pwa": False,
+    }
+
+
+def preload(label: str) -> None:
+    """Load the weights of ``label`` before the page opens, as ZeroGPU wants it."""
+    registry.load(label)

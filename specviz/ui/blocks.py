@@ -1,0 +1,216 @@
+"""Page elements that show any text literally: data reach the browser as values, never as markup.
+
+Gradio compiles templates from values, so the templates here are constant and the scripts write
+with ``textContent``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from specviz import player
+
+# What a script in the browser may ask: all its arguments come as one list.
+Answer = Callable[[list[Any]], Any]
+
+
+def plain(value: str = "", elem_id: str | None = None) -> gr.HTML:
+    """A line of literal text: the value."""
+    return gr.HTML(
+        value,
+        html_template='<p class="sv-plain"></p>',
+        js_on_load=_script("""
+            const show = () => {
+              element.querySelector('.sv-plain').textContent = props.value ?? '';
+            };
+        """),
+        elem_id=elem_id,
+    )
+
+
+def status_line(elem_id: str | None = None) -> gr.HTML:
+    """What is going on, or what went wrong: its value comes from ``status``."""
+    return gr.HTML(
+        status(),
+        html_template=(
+            '<div class="sv-status" data-kind="">'
+            '<span class="sv-status-text" role="status"></span>'
+            '<progress hidden></progress></div>'
+        ),
+        js_on_load=_script("""
+            const show = () => {
+              const { kind, text, done, total } = JSON.parse(props.value);
+              const line = element.querySelector('.sv-status-text');
+              const bar = element.querySelector('progress');
+              element.querySelector('.sv-status').dataset.kind = kind;
+              line.setAttribute('role', kind === 'error' ? 'alert' : 'status');
+              if (line.textContent !== text) line.textContent = text;
+              bar.hidden = kind !== 'busy';
+              bar.setAttribute('aria-label', text);
+              if (total > 0) { bar.max = total; bar.value = Math.min(done, total); }
+              else bar.removeAttribute('value');
+            };
+        """),
+        elem_id=elem_id,
+    )
+
+
+def status(text: str = "", kind: str = "", done: int = 0, total: int = 0) -> str:
+    """The value of ``status_line``; ``kind``: busy, error, done or empty."""
+    return json.dumps({"kind": kind, "text": text, "done": done, "total": total})
+
+
+def facts_list(elem_id: str | None = None) -> gr.HTML:
+    """A list of labels and values: its value comes from ``facts``."""
+    return gr.HTML(
+        facts([]),
+        html_template='<dl class="sv-facts"></dl>',
+        js_on_load=_script("""
+            const show = () => {
+              const list = element.querySelector('.sv-facts');
+              list.replaceChildren();
+              for (const [label, value] of JSON.parse(props.value)) {
+                const dt = document.createElement('dt'), dd = document.createElement('dd');
+                dt.textContent = label;
+                dd.textContent = value;
+                list.append(dt, dd);
+              }
+            };
+        """),
+        elem_id=elem_id,
+    )
+
+
+def facts(rows: list[tuple[str, str]]) -> str:
+    """The value of ``facts_list``: labels and texts."""
+    return json.dumps(rows)
+
+
+def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
+    """Cards of recorded runs; ``click`` carries the ``name`` of the card."""
+    return gr.HTML(
+        value,
+        html_template='<div class="sv-gallery" role="list"></div>',
+        js_on_load=_script("""
+            const show = () => {
+              const { cards, current } = JSON.parse(props.value);
+              const list = element.querySelector('.sv-gallery');
+              list.replaceChildren();
+              for (const card of cards) {
+                const item = document.createElement('div');
+                const button = document.createElement('button');
+                item.setAttribute('role', 'listitem');
+                button.type = 'button';
+                button.className = 'sv-card';
+                button.dataset.name = card.name;
+                button.setAttribute('aria-pressed', String(card.name === current));
+                for (const part of ['decoder', 'title', 'description']) {
+                  const line = document.createElement('span');
+                  line.className = 'sv-card-' + part;
+                  line.textContent = card[part];
+                  button.append(line);
+                }
+                button.addEventListener('click', () => trigger('click', { name: card.name }));
+                item.append(button);
+                list.append(item);
+              }
+            };
+        """),
+        elem_id=elem_id,
+    )
+
+
+def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
+    """Download buttons for the run whose id is the value; files are made when asked for.
+
+    ``make([run_id, kind])`` returns name, media type and bytes in base64, or None.
+    """
+    def make_file(arguments: list[Any]) -> Any:
+        return make(arguments)
+
+    buttons = "".join(
+        f'<button type="button" class="sv-button" data-kind="{kind}" disabled></button>'
+        for kind in labels
+    )
+    return gr.HTML(
+        "",
+        html_template=f'<div class="sv-takeaway">{buttons}</div>',
+        js_on_load=_script(
+            """
+            const labels = LABELS;
+            const save = async (kind) => {
+              const file = await server.make_file(props.value, kind);
+              if (!file) return;
+              const bytes = Uint8Array.from(atob(file.data), (c) => c.charCodeAt(0));
+              const link = document.createElement('a');
+              link.href = URL.createObjectURL(new Blob([bytes], { type: file.type }));
+              link.download = file.name;
+              link.click();
+              setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+            };
+            const show = () => {
+              for (const button of element.querySelectorAll('button')) {
+                button.textContent = labels[button.dataset.kind];
+                button.disabled = !props.value;
+                button.onclick = () => save(button.dataset.kind);
+              }
+            };
+            """.replace("LABELS", json.dumps(labels))
+        ),
+        server_functions=[make_file],
+        elem_id=elem_id,
+    )
+
+
+def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
+    """The animated player. Its value is JSON text: a packed payload to load or an update to push.
+
+    ``answer([run_id, start])`` gives the events that the player misses when it notices a gap.
+    """
+    # Gradio marks the function that it may call, which a bound method does not allow.
+    def get_events(arguments: list[Any]) -> Any:
+        return answer(arguments)
+
+    options = {"strings": player.player_strings(lang), "lang": lang}
+    return gr.HTML(
+        "",
+        html_template='<div class="sv-stage"></div>',
+        js_on_load=player.bundle_js() + "\n" + _script(
+            """
+            const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
+              ...OPTIONS,
+              fetchEvents: (runId, from) => server.get_events(runId, from),
+            });
+            element.specviz = stage;
+            const unpack = async (packed) => {
+              const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+              const text = new Blob([bytes]).stream()
+                .pipeThrough(new DecompressionStream('gzip'));
+              return new Response(text).json();
+            };
+            const take = async (value) => {
+              const message = JSON.parse(value);
+              if (message.load) stage.load(await unpack(message.load));
+              else await stage.push(message);
+            };
+            let taken = '', queue = Promise.resolve();
+            const show = () => {
+              const value = props.value;
+              if (!value || value === taken) return;
+              taken = value;
+              queue = queue.then(() => take(value)).catch((e) => console.error(e));
+            };
+            """.replace("OPTIONS", json.dumps(options))
+        ),
+        server_functions=[get_events],
+        elem_id=elem_id,
+    )
+
+
+def _script(source: str) -> str:
+    # The first value does not count as a change, so it is shown here.
+    return f"{source}\nshow();\nwatch('value', show);"

@@ -1,0 +1,190 @@
+"""The controls of a run: made from the registries, read back into a Job."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from specviz.catalog import text
+from specviz.drafters import DRAFTERS, Knob, knobs_of
+from specviz.inputs import open_document
+from specviz.jobs import Job
+from specviz.models import registry
+from specviz.models.base import InputError
+from specviz.ui.visit import Visit
+
+
+@dataclass(frozen=True)
+class Form:
+    """The components of the form; ``inputs`` is the order in which ``job`` gets their values.
+
+    ``knobs``: (decoder, knob, component). ``groups``: (decoder, group, whether it holds a knob).
+    """
+
+    decoder: gr.Dropdown
+    model: gr.Dropdown
+    prompt: gr.Textbox
+    prompt_tab: gr.Tab
+    document: gr.File
+    document_tab: gr.Tab
+    question: gr.Textbox
+    tokens: gr.Number
+    dtype: gr.Dropdown
+    baseline: gr.Checkbox
+    knobs: tuple[tuple[str, Knob, Any], ...]
+    groups: tuple[tuple[str, gr.Group, bool], ...]
+    about: gr.Markdown
+
+    @property
+    def inputs(self) -> list[Any]:
+        """All value components, knobs last."""
+        fixed = [
+            self.decoder, self.model, self.prompt, self.document, self.question,
+            self.tokens, self.dtype, self.baseline,
+        ]  # fmt: skip
+        return [*fixed, *(component for _, _, component in self.knobs)]
+
+    def job(self, visit: Visit, values: Sequence[Any]) -> Job:
+        """The job that the form describes; raises InputError."""
+        decoder, model, prompt, document, question, tokens, dtype, baseline = values[:8]
+        knobs = {
+            knob.name: value
+            for (owner, knob, _), value in zip(self.knobs, values[8:], strict=True)
+            if owner == decoder
+        }
+        common = {
+            "model": str(model or "").strip(),
+            "decoder": decoder,
+            "knobs": {k.name: k.check(knobs[k.name]) for k in knobs_of(DRAFTERS[decoder])},
+            "max_new_tokens": whole(tokens, text("ui.form.tokens")),
+            "dtype": dtype or "auto",
+            "baseline": bool(baseline),
+            "scope": visit.scope or text("ui.scope.default"),
+        }
+        registry.find(common["model"])
+        if visit.mode == "document":
+            if document is None:
+                raise InputError(text("ui.error.document"))
+            opened = open_document(Path(document))
+            job = Job(prompt=question or "", document=opened.text, notes=opened.notes, **common)
+        else:
+            job = Job(prompt=prompt or "", **common)
+        job.messages()  # says what is wrong with the text before anything waits or loads
+        return job
+
+
+def whole(value: Any, name: str) -> int:
+    """``value`` as a whole number of at least 1; raises InputError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise InputError(text("ui.error.whole", name=name))
+    if value < 1 or value != int(min(value, 1e9)):
+        raise InputError(text("ui.error.whole", name=name))
+    return int(value)
+
+
+def build_form(lang: str) -> tuple[Form, gr.Button]:
+    """Put the controls and Run into the column that is open now."""
+    default = next(iter(DRAFTERS))
+    decoder = gr.Dropdown(
+        list(DRAFTERS), value=default, label=text("ui.form.decoder", lang), elem_id="decoder"
+    )
+    about = gr.Markdown(summary(default), elem_classes="sv-about")
+    models = [(f"{e.label} · {e.title}", e.label) for e in registry.entries()]
+    model = gr.Dropdown(
+        models,
+        value=models[0][1],
+        label=text("ui.form.model", lang),
+        info=text("ui.form.model.info", lang),
+        allow_custom_value=True,
+        elem_id="model",
+    )
+    with gr.Tabs():
+        with gr.Tab(text("ui.form.prompt", lang)) as prompt_tab:
+            prompt = gr.Textbox(
+                value=text("ui.form.prompt.example", lang),
+                label=text("ui.form.prompt", lang),
+                show_label=False,
+                lines=4,
+                max_lines=12,
+                placeholder=text("ui.form.prompt.hint", lang),
+                elem_id="prompt",
+            )
+        with gr.Tab(text("ui.form.document", lang)) as document_tab:
+            document = gr.File(
+                label=text("ui.form.document.drop", lang), type="filepath", height=110,
+                elem_id="document",
+            )  # fmt: skip
+            question = gr.Textbox(
+                label=text("ui.form.question", lang),
+                lines=2,
+                placeholder=text("ui.form.question.hint", lang),
+                elem_id="question",
+            )
+    run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
+    knobs, groups = [], []
+    for name in DRAFTERS:
+        own, group = _knobs(name, advanced=False, visible=name == default)
+        knobs += own
+        groups.append((name, group, bool(own)))
+    with gr.Row():
+        tokens = gr.Number(
+            128, label=text("ui.form.tokens", lang), min_width=90, elem_id="tokens"
+        )
+        dtype = gr.Dropdown(
+            ["auto", *registry.DTYPES], value="auto", label=text("ui.form.dtype", lang),
+            min_width=110, elem_id="dtype",
+        )  # fmt: skip
+    baseline = gr.Checkbox(
+        True, label=text("ui.form.baseline", lang), info=text("ui.form.baseline.info", lang),
+        elem_id="baseline",
+    )  # fmt: skip
+    with gr.Accordion(text("ui.form.more", lang), open=False):
+        for name in DRAFTERS:
+            own, group = _knobs(name, advanced=True, visible=name == default)
+            knobs += own
+            groups.append((name, group, bool(own)))
+    form = Form(
+        decoder, model, prompt, prompt_tab, document, document_tab, question, tokens, dtype,
+        baseline, tuple(knobs), tuple(groups), about,
+    )  # fmt: skip
+    return form, run
+
+
+def _knobs(
+    decoder: str, advanced: bool, visible: bool
+) -> tuple[list[tuple[str, Knob, Any]], gr.Group]:
+    mine = [k for k in knobs_of(DRAFTERS[decoder]) if k.advanced == advanced]
+    with gr.Group(visible=visible and bool(mine)) as group:
+        made = [(decoder, knob, control(knob, f"knob-{decoder}-{knob.name}")) for knob in mine]
+    return made, group
+
+
+def control(knob: Knob, elem_id: str) -> Any:
+    """The component for one knob, by its type and limits."""
+    common: dict[str, Any] = {
+        "label": knob.name.replace("_", " "), "info": knob.help, "elem_id": elem_id
+    }  # fmt: skip
+    if isinstance(knob.default, bool):
+        return gr.Checkbox(knob.default, **common)
+    if knob.choices is not None:
+        return gr.Dropdown(list(knob.choices), value=knob.default, **common)
+    assert knob.low is not None and knob.high is not None
+    step = 1.0 if isinstance(knob.default, int) else 0.001 if knob.high < 1 else 0.05
+    slider = gr.Slider(knob.low, knob.high, value=float(knob.default), step=step, **common)
+    # The knob checks its own limits, with a sentence that names the way out.
+    slider.preprocess = _as_given  # type: ignore[method-assign]
+    return slider
+
+
+def _as_given(payload: float) -> float:
+    return payload
+
+
+def summary(decoder: str) -> str:
+    """The first sentence of a drafter's documentation."""
+    return (inspect.getdoc(DRAFTERS[decoder]) or "").split("\n\n")[0].replace("\n", " ")

@@ -1,0 +1,207 @@
+"""The page: what stands where, and which handler answers which press."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from specviz.catalog import text
+from specviz.ui.actions import Actions
+from specviz.ui.api import generate
+from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
+from specviz.ui.device import decode
+from specviz.ui.examples import Example, examples
+from specviz.ui.form import Form, build_form
+from specviz.ui.visit import Desk, Visit
+from specviz.views.charts import CHARTS
+from specviz.views.rejects import CUTS
+
+# One run at a time on the device; everything else answers at once.
+DEVICE = {"concurrency_id": "gpu", "concurrency_limit": 1}
+AT_ONCE: dict[str, Any] = {
+    "queue": False,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+# The player wants the whole width of a small screen; the controls stand beside it on a large one.
+_TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
+_OPEN = "document.querySelector('#controls').classList.contains('open')"
+OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{_OPEN}) {_TOGGLE}; }}"
+FOLD_IF_NARROW = f"() => {{ if (innerWidth < 1500 && {_OPEN}) {_TOGGLE}; }}"
+TOGGLE = f"() => {{ {_TOGGLE}; }}"
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The left column."""
+
+    form: Form
+    run: gr.Button
+    scope: gr.Textbox
+    scope_line: gr.HTML
+    clear: gr.Button
+    upload: gr.UploadButton
+
+
+@dataclass(frozen=True)
+class Below:
+    """What stands under the player."""
+
+    gallery: gr.HTML
+    plots: list[gr.Plot]
+    which: gr.Dropdown
+    find: gr.Textbox
+    table: gr.Dataframe
+    facts: gr.HTML
+    takeaway: gr.HTML
+
+    @property
+    def summaries(self) -> list[Any]:
+        """Outputs of ``Actions.summaries`` but the last."""
+        return [*self.plots, self.table, self.facts, self.takeaway]
+
+
+def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
+    """The page, ready to launch; loads no weights. ``recorded``: the examples to offer."""
+    recorded = recorded or examples()
+    desk = Desk()
+    with gr.Blocks(
+        title=text("ui.title", lang), fill_width=True, analytics_enabled=False,
+        delete_cache=(3600, 86400),
+    ) as page:  # fmt: skip
+        visit = gr.State(Visit(), delete_callback=desk.forget)
+        with gr.Sidebar(width=300, open=False, elem_id="controls"):
+            controls = _controls(lang)
+        actions = Actions(desk, recorded, decode(), controls.form, lang)
+        with gr.Row(elem_classes="sv-top"):
+            gr.HTML(
+                f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
+                elem_classes="sv-brand",
+            )
+            status = status_line(elem_id="status")
+            stop = gr.Button(
+                text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",
+                min_width=70,
+            )  # fmt: skip
+            own = gr.Button(text("ui.own", lang), size="sm", elem_id="own", min_width=150)
+        player = player_stage(actions.get_events, lang, elem_id="player")
+        below = _below(actions, lang)
+
+        shown = [player, below.gallery, status]
+        summaries = {
+            "fn": actions.summaries, "inputs": visit,
+            "outputs": [*below.summaries, controls.scope_line], **AT_ONCE,
+        }  # fmt: skip
+        opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
+        opened.then(**summaries)
+        page.unload(actions.close_page)
+        below.gallery.click(actions.pick, visit, shown, **AT_ONCE).then(**summaries)
+        controls.upload.upload(
+            actions.upload, [visit, controls.upload], shown, **AT_ONCE
+        ).then(**summaries)
+        own.click(None, js=TOGGLE, **AT_ONCE)
+        page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
+        _wire_run(controls, stop, actions, visit, shown, summaries)
+        _wire_form(controls, below, actions, visit)
+        gr.api(
+            generate(actions.decode), api_name="generate",
+            api_description=text("ui.api", lang), **DEVICE,
+        )  # fmt: skip
+    return page
+
+
+def _controls(lang: str) -> Controls:
+    form, run = build_form(lang)
+    with gr.Accordion(text("ui.scope", lang), open=False):
+        scope = gr.Textbox(
+            label=text("ui.scope.name", lang), info=text("ui.scope.info", lang),
+            placeholder=text("ui.scope.default", lang), elem_id="scope", max_length=80,
+        )  # fmt: skip
+        line = plain(elem_id="scope-line")
+        clear = gr.Button(text("ui.scope.clear", lang), size="sm", elem_id="scope-clear")
+    upload = gr.UploadButton(
+        text("ui.upload", lang), type="filepath", size="sm", elem_id="upload"
+    )
+    return Controls(form, run, scope, line, clear, upload)
+
+
+def _below(actions: Actions, lang: str) -> Below:
+    gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
+    cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
+    files = takeaway(
+        {kind: text(f"ui.download.{kind}", lang) for kind in ("trace", "html", "csv")},
+        actions.make_file,
+        elem_id="takeaway",
+    )
+    with gr.Tabs():
+        with gr.Tab(text("ui.tab.charts", lang)):
+            plots = _plots(lang)
+        with gr.Tab(text("ui.tab.rejects", lang)):
+            gr.Markdown(text("ui.rejects.about", lang), elem_classes="sv-chart-note")
+            with gr.Row():
+                choices = [
+                    (text(f"ui.rejects.{name}", lang), name) for name in ("all", "known", "unknown")
+                ]
+                choices += [(text(f"view.cut.{name}", lang), name) for name in CUTS]
+                which = gr.Dropdown(
+                    choices, value="all", label=text("ui.rejects.which", lang), elem_id="which"
+                )
+                find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="find")
+            table = gr.Dataframe(
+                interactive=False, max_height=420, datatype="str", elem_id="rejects",
+                show_label=False, buttons=[],
+            )  # fmt: skip
+        with gr.Tab(text("ui.tab.card", lang)):
+            card = facts_list(elem_id="card")
+    return Below(cards, plots, which, find, table, card, files)
+
+
+def _plots(lang: str) -> list[gr.Plot]:
+    plots = []
+    names = list(CHARTS)
+    for row in (names[:2], names[2:]):
+        with gr.Row():
+            for name in row:
+                with gr.Column(min_width=300):
+                    gr.Markdown(text(f"ui.chart.{name}", lang), elem_classes="sv-section")
+                    plots.append(gr.Plot(show_label=False, elem_id=f"chart-{name}"))
+                    gr.Markdown(text(f"ui.chart.{name}.about", lang), elem_classes="sv-chart-note")
+    return plots
+
+
+def _wire_run(
+    controls: Controls,
+    stop: gr.Button,
+    actions: Actions,
+    visit: gr.State,
+    shown: list[Any],
+    summaries: Any,
+) -> None:
+    status = shown[-1]
+    buttons = [controls.run, stop]
+    begun = controls.run.click(
+        actions.begin, [visit, *controls.form.inputs], [status, *buttons],
+        trigger_mode="once", **AT_ONCE,
+    )  # fmt: skip
+    controls.run.click(None, js=FOLD_IF_NARROW, **AT_ONCE)
+    begun.then(
+        actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
+        **DEVICE,
+    ).then(**summaries)
+    stop.click(actions.stop, visit, [status, *buttons], **AT_ONCE)
+
+
+def _wire_form(controls: Controls, below: Below, actions: Actions, visit: gr.State) -> None:
+    form = controls.form
+    groups = [group for _, group, _ in form.groups]
+    form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
+    form.prompt_tab.select(actions.ask_prompt, visit, None, **AT_ONCE)
+    form.document_tab.select(actions.ask_document, visit, None, **AT_ONCE)
+    controls.scope.change(
+        actions.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
+    )
+    controls.clear.click(actions.clear, visit, controls.scope_line, **AT_ONCE)
+    for part in (below.which, below.find):
+        part.change(actions.filter, [visit, below.which, below.find], below.table, **AT_ONCE)

@@ -1,0 +1,107 @@
+"""What the server keeps for one open page, and for all of them: runs, traces, memory scopes."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+from specviz.jobs import Job, Scopes
+from specviz.trace import Recording, StoredEvent, Trace
+
+KEPT_RUNS = 2
+
+
+def new_run_id() -> str:
+    """A name for a run that nobody can guess."""
+    return secrets.token_urlsafe(16)
+
+
+@dataclass
+class Live:
+    """One press of Run. The page sets ``stopped``; the loop that decodes reads it."""
+
+    job: Job
+    run_id: str = field(default_factory=new_run_id)
+    recording: Recording = field(default_factory=Recording)
+    started: bool = False
+    stopped: bool = False
+    ended: bool = False
+
+
+@dataclass
+class Visit:
+    """One browser tab: nothing in here is ever shown to another one.
+
+    ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
+    ``own``: run ids of this visit, oldest first.
+    """
+
+    scopes: Scopes = field(default_factory=Scopes)
+    scope: str = ""
+    mode: str = "prompt"
+    live: Live | None = None
+    shown: str = ""
+    reusable: str = ""
+    own: list[str] = field(default_factory=list)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is waiting or going on."""
+        return self.live is not None and not self.live.ended
+
+    def stop(self) -> None:
+        """End the run that is waiting or going on, if any; twice is harmless."""
+        if self.live is not None and not self.live.ended:
+            self.live.stopped = True
+            # A run that waits in the queue has nobody who would end it.
+            self.live.ended = not self.live.started
+
+
+class Desk:
+    """The events of runs by run id, and the visits by browser session.
+
+    A run id is the key to its events, so it cannot be guessed; examples are public.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Recording | Trace] = {}
+        self._visits: dict[str, Visit] = {}
+
+    def enter(self, session: str | None, visit: Visit) -> None:
+        """Remember which visit belongs to a browser session."""
+        if session:
+            self._visits[session] = visit
+
+    def leave(self, session: str | None) -> None:
+        """The tab is gone: stop its run and forget its traces."""
+        visit = self._visits.pop(session or "", None)
+        if visit is not None:
+            self.forget(visit)
+
+    def forget(self, visit: Visit) -> None:
+        """Stop and drop everything of a visit but its memory, which Gradio keeps with its state."""
+        visit.stop()
+        for run_id in visit.own:
+            self._runs.pop(run_id, None)
+        visit.own.clear()
+
+    def publish(self, run_id: str, trace: Trace) -> None:
+        """Keep an example for everybody."""
+        self._runs[run_id] = trace
+
+    def keep(self, visit: Visit, run_id: str, events: Recording | Trace) -> None:
+        """Keep a run of ``visit`` and forget its older ones."""
+        self._runs[run_id] = events
+        visit.own.append(run_id)
+        while len(visit.own) > KEPT_RUNS:
+            self._runs.pop(visit.own.pop(0), None)
+
+    def trace(self, run_id: str) -> Trace | None:
+        """What has been recorded of a run; None when nobody knows it (any more)."""
+        found = self._runs.get(run_id)
+        return found.trace if isinstance(found, Recording) else found
+
+    def events(self, run_id: str, start: int) -> list[StoredEvent]:
+        """The events of a run from number ``start`` on."""
+        trace = self.trace(run_id)
+        return list(trace.events[max(0, start) :]) if trace else []
