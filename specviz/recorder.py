@@ -63,6 +63,8 @@ class Meter:
         elif isinstance(event, Step):
             self.tokens += len(event.emitted)
         if isinstance(event, Progress):
+            if event.stage == "load" and event.done == event.total:
+                return
             self.show(event.stage, event.done, event.total)
         elif isinstance(event, (Prefill, Step)):
             self.show(event.role, self.tokens, self.budget)

@@ -19,16 +19,21 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066
 MARKS = {"root": "•", "accepted": "✓", "rejected": "✗", "discarded": "○", "not reached": "·"}
 
 
-def literal(raw: bytes | str) -> str:
+def literal(raw: str) -> str:
     """Text that a model or a person made, with no power over the terminal."""
-    shown = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    return OBEYED.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
+    return OBEYED.sub(lambda match: f"\\x{ord(match[0]):02x}", raw)
 
 
 def answer(trace: Trace, run: Run) -> str:
     """What a run wrote, control tokens left out."""
+    return literal(written(trace, run))
+
+
+def written(trace: Trace, run: Run) -> str:
+    """The raw text of a run, control tokens left out, broken bytes replaced."""
     special = {t for event in trace.events for t in event.specials}
-    return literal(b"".join(trace.pieces[t] for t in run.tokens if t not in special))
+    raw = b"".join(trace.pieces.get(t, b"") for t in run.tokens if t not in special)
+    return raw.decode("utf-8", "replace")
 
 
 def heading(header: Header) -> str:
@@ -148,7 +153,7 @@ def run_object(trace: Trace) -> dict[str, Any]:
         "finish": mine["finish"],
         "knobs": run.header.knobs,
         "notes": run.header.notes,
-        "text": b"".join(trace.pieces[t] for t in run.tokens).decode("utf-8", "replace"),
+        "text": written(trace, run),
     }
 
 

@@ -1,0 +1,84 @@
+"""Steps as lines and rows: every mark, every text literal."""
+
+from __future__ import annotations
+
+from specviz.trace import Header, Node, Prefill, Seconds, Step, Trace
+from specviz.views import steps, terminal
+
+PIECES = {0: b"<end>", 1: b" the", 2: b" light", 3: b"=house", 4: b"\x1b[31m", 5: b"\xe2\x80"}
+
+
+def node(token: int, parent: int, pick: int, order: int = 0, logp: float | None = None) -> Node:
+    return Node(
+        token=token, parent=parent, source="root" if parent < 0 else "level2", order=order,
+        score=None, logp=logp, pick=pick, margin=1.0, top=((pick, -0.1),), tail=0.1,
+    )  # fmt: skip
+
+
+def step(walk: tuple[int, ...], emitted: tuple[int, ...], *nodes: Node) -> Step:
+    seconds = Seconds(draft=0.1, verify=0.2, commit=0.3, total=0.7)
+    return Step(
+        index=6, nodes=nodes, walk=walk, emitted=emitted, seconds=seconds, cache_length=20
+    )
+
+
+# Root " the"; " light" is accepted; under it "=house" was picked but lies beyond the budget; the
+# escape sequence beside " light" is refused, and nobody asked for what follows it.
+CLIPPED = step(
+    (1, 3), (2,),
+    node(1, -1, 2), node(2, 0, 3, 2, -0.5), node(4, 0, 5, 1, -3.0), node(3, 1, 0, 4, -0.2),
+    node(5, 2, 0, 3, -4.0),
+)  # fmt: skip
+
+
+def test_every_node_has_a_state() -> None:
+    assert steps.node_states(CLIPPED) == (
+        "root", "accepted", "rejected", "discarded", "not reached",
+    )  # fmt: skip
+    assert steps.depths(CLIPPED) == (0, 1, 1, 2, 2)
+
+
+def test_a_tree_is_drawn_in_order_of_growth_with_marks() -> None:
+    assert list(terminal.tree_lines(CLIPPED, PIECES)) == [
+        "• ␠the  → ␠light",
+        "  ✗ ‹U+001B›[31m  level2  p=0.050",
+        "    · ‹E2 80›  level2  p=0.018",
+        "  ✓ ␠light  level2  p=0.607  → =house",
+        "    ○ =house  level2  p=0.819",
+    ]
+
+
+def test_a_step_is_one_line() -> None:
+    assert terminal.step_line(CLIPPED, PIECES) == "   7  1/4   ✓␠light"
+    whole = step((1,), (2, 3), node(1, -1, 2), node(2, 0, 3, 1, -0.5))
+    assert terminal.step_line(whole, PIECES) == "   7  1/1   ✓␠light ★=house"
+
+
+def trace(*emitted: int) -> Trace:
+    header = Header(
+        run="r", decoder="recap", knobs={}, model="m\x1b[2J", digest="d", device="cpu",
+        dtype="float32", machine="", versions={}, messages=(), tokens=(1,), max_new_tokens=9,
+        vocab_size=6,
+    )  # fmt: skip
+    pieces = {i: p.decode("latin-1") for i, p in PIECES.items()}
+    prefill = Prefill(
+        seconds=0.1, token=1, margin=1.0, top=((1, -0.1),), pieces=pieces, specials=(0,)
+    )
+    return Trace((header, prefill, step((), emitted, node(1, -1, emitted[0]))))
+
+
+def test_what_a_model_wrote_has_no_power_over_the_terminal() -> None:
+    found = trace(4, 2, 0)
+    run = found.run()
+    assert run is not None
+    assert terminal.answer(found, run) == " the\\x1b[31m light"
+    heading = terminal.heading(run.header)
+    assert heading == "recap on m\\x1b[2J (cpu, float32), a prompt of 1 tokens"
+    assert terminal.literal("a\r\u202eb\n\tc") == "a\\x0d\\x202eb\n\tc"
+    assert terminal.run_object(found)["text"] == " the\x1b[31m light"
+
+
+def test_steps_as_csv_are_inert_in_a_spreadsheet() -> None:
+    lines = steps.to_csv(trace(3, 2)).splitlines()
+    assert lines[0] == ",".join(steps.COLUMNS)
+    assert lines[1] == "7,0,0,2,'=house ␠light,False,20,0.1,0.2,0.3,0.7"
