@@ -39,7 +39,7 @@ function across(root, size) {
   top.each((d) => {
     const y = d.x - low;
     const alone = d.parent && d.parent.children.length === 1 && d.data.ids.length === 1;
-    let x = d.parent ? d.parent.right + (alone ? size.gap * 0.5 : size.gap) : 0;
+    let x = d.parent ? d.parent.right + (alone ? size.gap * 0.42 : size.gap) : 0;
     const from = x;
     for (const id of d.data.ids) {
       boxes.set(id, { x, y, w: size.width(id), h: size.chip });
@@ -103,7 +103,7 @@ export function layout(items, onWalk, stage) {
   const { font } = stage;
   const widths = new Map(items.map((i) => [i.id, i.width]));
   const size = {
-    width: (id) => widths.get(id), chip: font * 1.9, row: font * stage.rowRatio, gap: font * 2.5,
+    width: (id) => widths.get(id), chip: font * 1.9, row: font * stage.rowRatio, gap: font * 2.2,
     indent: font * 1.6, room: stage.width,
   };
   const children = childLists(items);

@@ -15,7 +15,7 @@ export class Player {
     this.onState = onState;
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
-    this.playing = this.follow = this.followed = this.narrow = false;
+    this.playing = this.follow = this.followed = this.narrow = this.wide = false;
     this.chosen = null;
     this.version = 0;
     this.t = 0;
@@ -120,8 +120,10 @@ export class Player {
   #measure() {
     const width = this.element.clientWidth;
     const narrow = width < 600;
-    if (narrow !== this.narrow) this.tree.forget();
+    const wide = width >= 1500;
+    if (narrow !== this.narrow || wide !== this.wide) this.tree.forget();
     this.narrow = narrow;
+    this.wide = wide;
     const changed = [
       this.lanes.resize(this.lanes.svg.clientWidth), this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),

@@ -24,7 +24,7 @@ export class Help {
         h("div", {}, h("h4", {}, say("help.signs")),
           h("ul", { class: "legend states column" }, STATES.map((state) => h("li", { class: `k-${state}` },
             h("span", { class: "swatch", "aria-hidden": "true" }, { accepted: "✓", refused: "✗", bonus: "★", discarded: "∅" }[state] ?? " "), `${say(`state.${state}`)}: ${say(`state_why.${state}`)}`))),
-          h("ul", { class: "legend origins column" }, [...SOURCES, "bonus", "own"].map((o) => h("li", {},
+          h("ul", { class: "legend origins column" }, [...SOURCES.filter((o) => o !== "lookup"), "bonus", "own"].map((o) => h("li", {},
             h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? say(`badge.${o}`) : "abc"), " ", say(`origin.${o}`))))),
         h("div", {}, h("h4", {}, say("help.words")), pairs(TERMS.map((t) => [say(`term.${t}`), say(`define.${t}`)])))));
   }

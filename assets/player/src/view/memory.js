@@ -77,7 +77,7 @@ export class Memory {
 
   #level(hit, count) {
     const { strings, model, expert } = this.player;
-    const bars = hit.top.map(([id, p]) => h("div", { class: "bar", title: `${plain(model.look(id))}  ${strings.prob(p)}` },
+    const bars = hit.top.slice(0, 4).map(([id, p]) => h("div", { class: "bar", title: `${plain(model.look(id))}  ${strings.prob(p)}` },
       h("span", { class: "track" }, h("i", { class: "fill", style: null }, "")),
       h("bdi", { class: "bar-label" }, ...pieceNodes(shorten(model.look(id), 8))),
       expert ? h("span", { class: "bar-p" }, strings.prob(p)) : null));

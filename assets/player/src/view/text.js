@@ -93,10 +93,19 @@ export class Text {
         span.append(h("span", { class: "w" }, ...inline(whole[i - unit.from])),
           h("span", { class: "p" }, ...this.#part(alone, i - unit.from + 1, size)));
       } else span.append(...(unit.open ? this.#part(alone, i - unit.from + 1, null) : inline(alone)));
+      if (token.source === "bonus") this.#starBeforeBreak(span);
       out.push(span);
     }
     if (whole) this.many.push(unit);
     return out;
+  }
+
+  /** The star of a token that ends the line belongs on that line. */
+  #starBeforeBreak(span) {
+    const mark = span.lastElementChild;
+    if (!mark?.classList.contains("newline") || mark !== span.lastChild) return;
+    mark.setAttribute("data-mark", "★↵");
+    span.classList.add("breaks");
   }
 
   /** A token of an unfinished glyph: its bytes, and which part of how many it is. */
@@ -116,7 +125,7 @@ export class Text {
     if (this.legendKey === key && this.legendLang === strings) return;
     this.legendKey = key;
     this.legendLang = strings;
-    put(this.legend, names.map((o) => h("li", {}, h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? strings.say(`player.badge.${o}`) : "abc"), " ", strings.say(`player.origin.${o}`))));
+    put(this.legend, names.map((o) => h("li", {}, h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? strings.say(`player.badge.${o}`) : "abc"), " ", strings.say(`player.origin_short.${o}`))));
   }
 
   update(scene) {
@@ -133,13 +142,13 @@ export class Text {
 
   /** The tokens that the current step wrote. */
   #mark(scene, n) {
-    for (const span of this.marked) span.classList.remove("now");
+    for (const span of this.marked) span.classList.remove("fresh");
     this.marked = [];
     const { phase, step } = scene.place;
     if (phase !== "emit") return;
     const count = this.player.model.decoder.steps[step].emitted.length;
     for (let i = Math.max(0, n - count); i < n; i++) {
-      this.spans[i].classList.add("now");
+      this.spans[i].classList.add("fresh");
       this.marked.push(this.spans[i]);
     }
   }

@@ -5,6 +5,17 @@ import { h, put, s, text } from "./dom.js";
 export const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8", "real"];
 const MARK_HEIGHT = 16;
 
+// Drawn, not written: many fonts lack these signs or turn them into emoji.
+const ICONS = {
+  play: "M4,2 L15,8.5 L4,15z", pause: "M3,2h4v13h-4z M10,2h4v13h-4z",
+  back: "M12,3 L5,8.5 L12,14z", on: "M5,3 L12,8.5 L5,14z",
+  back2: "M14,3 L7,8.5 L14,14z M3,3h2.5v11h-2.5z", on2: "M3,3 L10,8.5 L3,14z M11.5,3h2.5v11h-2.5z",
+  cross: "M3,4.5 L4.5,3 L8.5,7 L12.5,3 L14,4.5 L10,8.5 L14,12.5 L12.5,14 L8.5,10 L4.5,14 L3,12.5 L7,8.5z",
+  check: "M2.5,9 L4.2,7.3 L7,10 L13,3.6 L14.7,5.2 L7,13.4z",
+};
+
+const icon = (name) => s("svg", { class: "sign", viewBox: "0 0 17 17", width: 17, height: 17, "aria-hidden": "true" }, s("path", { d: ICONS[name] }));
+
 export class Transport {
   constructor(player) {
     this.player = player;
@@ -27,12 +38,12 @@ export class Transport {
     const { strings, player } = { strings: this.player.strings, player: this.player };
     const name = (key) => strings.say(`player.button.${key}`);
     const button = (key, sign, act, keys) => h("button", { type: "button", "data-act": key, title: `${name(key)} (${keys})`, onclick: act },
-      h("span", { class: "sign", "aria-hidden": "true" }, sign), h("span", { class: "word" }, name(key)));
+      icon(sign), h("span", { class: "word" }, name(key)));
     const kept = this.#focusedAct();
     put(this.buttons,
-      button("step_back", "⏮", () => player.stepBy(-1), "Shift+←"), button("event_back", "◂", () => player.eventBy(-1), "←"),
-      button("event_next", "▸", () => player.eventBy(1), "→"), button("step_next", "⏭", () => player.stepBy(1), "Shift+→"),
-      button("next_reject", "✗", () => player.next("reject"), "R"), button("next_full", "✓", () => player.next("full"), "A"));
+      button("step_back", "back2", () => player.stepBy(-1), "Shift+←"), button("event_back", "back", () => player.eventBy(-1), "←"),
+      button("event_next", "on", () => player.eventBy(1), "→"), button("step_next", "on2", () => player.stepBy(1), "Shift+→"),
+      button("next_reject", "cross", () => player.next("reject"), "R"), button("next_full", "check", () => player.next("full"), "A"));
     this.speed = h("select", { class: "speed-box", "aria-label": name("speed"), title: name("speed"), onchange: (e) => player.set("speed", e.target.value) },
       SPEEDS.map((v) => h("option", { value: v }, v === "real" ? strings.say("player.speed_real") : strings.say("player.times", { value: strings.num(+v, v.includes(".") ? v.split(".")[1].length : 0) }))));
     this.speed.value = player.speed;
@@ -102,7 +113,7 @@ export class Transport {
     }
     if (this.playing !== playing) {
       this.playing = playing;
-      put(this.play, h("span", { "aria-hidden": "true" }, playing ? "❚❚" : "▶"));
+      put(this.play, icon(playing ? "pause" : "play"));
       const name = strings.say(`player.button.${playing ? "pause" : "play"}`);
       this.play.setAttribute("aria-label", name);
       this.play.title = `${name} (Space)`;

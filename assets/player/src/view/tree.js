@@ -6,7 +6,7 @@ import { h, measure, put, s, text } from "./dom.js";
 const MONO = 'ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace';
 const MARKS = { accepted: "✓", refused: "✗", passed: "✗", discarded: "∅", unreached: "", drafted: "", root: "" };
 const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
-const PAD = 14;
+const PAD = 12;
 
 export class Tree {
   constructor(player) {
@@ -17,10 +17,11 @@ export class Tree {
     this.sweep = s("rect", { class: "sweep", rx: 6 });
     this.svg = s("svg", { class: "tree", role: "group" }, this.sweep, this.canvas);
     this.zoomBox = h("div", { class: "zoom", role: "group" });
-    this.box = h("div", { class: "stage" }, this.svg, this.zoomBox);
+    this.box = h("div", { class: "stage" }, this.svg);
     this.legend = h("ul", { class: "legend states" });
     this.element = h("section", { class: "panel tree-panel" },
-      h("div", { class: "panel-head" }, this.heading, this.note), this.box, this.legend);
+      h("div", { class: "panel-head" }, this.heading, this.note), this.box,
+      h("div", { class: "tree-foot" }, this.legend, this.zoomBox));
     this.size = { width: 520, height: 320 };
     this.key = "";
     this.layouts = new Map();
@@ -40,7 +41,7 @@ export class Tree {
     put(this.zoomBox, zoom(1.25, "+", "in"), zoom(0.8, "−", "out"), zoom(0, "⤢", "fit"));
     put(this.legend, STATES.map((state) => h("li", { class: `k-${state}` },
       h("span", { class: "swatch", "aria-hidden": "true" }, state === "bonus" ? "★" : MARKS[state] || " "),
-      strings.say(`player.state.${state}`))));
+      strings.say(`player.state_short.${state}`))));
     this.key = "";
   }
 
@@ -58,33 +59,38 @@ export class Tree {
   }
 
   get #font() {
-    return this.player.projector ? 24 : 14;
+    return this.player.projector ? 24 : this.player.wide ? 16 : 14;
+  }
+
+  /** Badges and figures, as a share of the token's own type. */
+  get #small() {
+    return this.player.projector ? 0.75 : 0.66;
   }
 
   #items(tree) {
     const { model, strings } = this.player;
     const font = this.#font;
-    const css = `600 ${font}px ${MONO}`;
     const limit = tree.nodes.length > 40 ? 11 : 14;
     const items = tree.nodes.map((n) => {
       const pieces = shorten(model.look(n.token), limit);
       const badge = n.id ? strings.say(`player.badge.${n.source}`) : "";
       const shown = badge.startsWith("player.") ? "?" : badge;
-      const cap = shown ? measure(shown, `700 ${font * 0.72}px ${MONO}`) + font * 0.7 : 0;
+      const cap = shown ? measure(shown, `700 ${font * this.#small}px ${MONO}`) + font * 0.5 : 0;
       const words = pieces.reduce((sum, p) => sum + this.#pieceWidth(p, font), 0);
-      return { id: n.id, parent: n.parent < 0 ? null : n.parent, pieces, badge: shown, cap, words, width: cap + words + font * (n.id ? 1.95 : 1.2), node: n };
+      return { id: n.id, parent: n.parent < 0 ? null : n.parent, pieces, badge: shown, cap, words, width: cap + words + font * (n.id ? 1.55 : 1.2), node: n };
     });
     if (tree.bonus) {
       const pieces = shorten(model.look(tree.bonus.token), limit);
       const words = pieces.reduce((sum, p) => sum + this.#pieceWidth(p, font), 0);
-      items.push({ id: -1, parent: tree.bonus.parent, pieces, badge: "★", cap: font * 1.5, words, width: words + font * 2.4, node: tree.bonus, css });
+      items.push({ id: -1, parent: tree.bonus.parent, pieces, badge: "★", cap: font * 1.3, words, width: words + font * 2.1, node: tree.bonus });
     }
     return items;
   }
 
   #pieceWidth(p, font) {
-    const small = p.kind !== "text";
-    return measure(p.shown, `600 ${small ? font * 0.8 : font}px ${MONO}`) + (p.kind === "hex" || p.kind === "control" ? font * 0.35 : 0);
+    if (p.kind === "space") return font * 0.62;
+    const small = p.kind !== "text" && p.kind !== "special";
+    return measure(p.shown, `600 ${small ? font * 0.8 : font}px ${MONO}`) + (p.kind === "hex" || p.kind === "control" ? font * 0.4 : 0);
   }
 
   #placed(tree) {
@@ -95,9 +101,9 @@ export class Tree {
       const phone = this.player.narrow;
       const font = this.#font;
       const dense = tree.nodes.length > 30;
-      found = layout(items, new Set(tree.walk), {
-        width: this.size.width - 2 * PAD, height: this.size.height - 2 * PAD, font, least: this.player.projector ? 18 : 10.5,
-        good: this.player.projector ? 22 : 12.5, rowRatio: phone ? 3.2 : dense ? 2.3 : 2.75, down: phone, most: tree.nodes.length < 4 ? 1.5 : 1.3,
+      found = layout(items, new Set([...tree.walk, -1]), {
+        width: this.size.width - 2 * PAD, height: this.size.height - 2 * PAD, font, least: this.player.projector ? 18 : 9.8,
+        good: this.player.projector ? 22 : 12.5, rowRatio: phone ? 2.75 : dense ? 2.15 : 2.75, down: phone, most: tree.nodes.length < 4 ? 1.5 : 1.3,
       });
       found.items = items;
       // Layouts are small; a few hundred of them are kept, older ones go.
@@ -108,12 +114,16 @@ export class Tree {
   }
 
   #build(tree, placed) {
+    // Many guesses leave no room for figures between the rows: the tooltip has them.
+    this.crowded = tree.nodes.length > 30 || this.player.narrow;
     const edges = s("g", { class: "edges" });
     const chips = s("g", { class: "chips" });
     this.parts = new Map();
+    this.bundles = [];
     const font = this.#font;
     for (const group of placed.groups)
-      if (group.w) chips.append(s("rect", { class: "bundle", x: group.x - 3, y: group.y - 3, width: group.w + 6, height: group.h + 6, rx: font * 0.6 }));
+      if (group.w) this.bundles.push({ ids: group.ids, rect: s("rect", { class: "bundle", x: group.x - 3, y: group.y - 3, width: group.w + 6, height: group.h + 6, rx: font * 0.6 }) });
+    chips.append(...this.bundles.map((b) => b.rect));
     const second = new Set(placed.groups.flatMap((g) => g.ids.slice(1)));
     for (const item of placed.items) {
       const box = placed.boxes.get(item.id);
@@ -131,13 +141,12 @@ export class Tree {
 
   #chip(item, box, font) {
     const r = font * 0.5;
-    const mark = s("text", { class: "mark", x: box.w - font * 0.72, y: box.h / 2 + font * 0.36, "font-size": font * 0.95 });
-    const label = s("text", { class: "label", x: item.cap + font * (item.cap ? 0.42 : 0.6), y: box.h / 2 + font * 0.35, "font-size": font },
-      item.pieces.map((p) => p.kind === "text" ? s("tspan", {}, p.shown) : s("tspan", { class: p.kind, "font-size": font * 0.8 }, p.kind === "hex" || p.kind === "control" ? `${p.shown} ` : p.shown)));
+    const mark = s("text", { class: "mark", x: box.w - font * 0.62, y: box.h / 2 + font * 0.33, "font-size": font * 0.86 });
+    const label = this.#label(item, box, font);
     const cap = item.cap ? s("path", { class: "cap", d: `M${r},0 h${item.cap - r} v${box.h} h${-(item.cap - r)} q${-r},0 ${-r},${-r} v${-(box.h - 2 * r)} q0,${-r} ${r},${-r} z` }) : null;
-    const badge = item.cap ? s("text", { class: "badge", x: item.cap / 2, y: box.h / 2 + font * 0.27, "font-size": font * 0.72 }, item.badge) : null;
-    const score = item.node.score === null || item.node.score === undefined ? null
-      : s("text", { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": Math.max(8.5, font * 0.66) }, this.player.strings.prob(item.node.score));
+    const badge = item.cap ? s("text", { class: "from-level", x: item.cap / 2, y: box.h / 2 + font * (item.id < 0 ? 0.36 : 0.24), "font-size": item.id < 0 ? font : font * this.#small }, item.badge) : null;
+    const score = item.node.score === null || item.node.score === undefined || this.crowded ? null
+      : s("text", { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": font * this.#small }, this.player.strings.prob(item.node.score));
     const g = s("g", { class: "chip", transform: `translate(${box.x.toFixed(1)},${box.y.toFixed(1)})`, "data-node": item.id, tabindex: item.id >= 0 ? "-1" : null, role: item.id >= 0 ? "button" : "img" },
       s("rect", { class: "body", width: box.w, height: box.h, rx: r }), cap, badge, label, mark, score);
     if (item.id >= 0) {
@@ -149,7 +158,24 @@ export class Tree {
       });
     }
     this.player.tooltip.attach(g, () => this.#tip(item));
-    return { g, mark, label };
+    return { g, mark };
+  }
+
+  /** The pieces side by side; a blank is drawn, since few fonts hold a sign for it. */
+  #label(item, box, font) {
+    const y = box.h / 2 + font * 0.35;
+    let x = item.cap + font * (item.cap ? 0.34 : 0.6);
+    const spans = [];
+    const blanks = [];
+    for (const p of item.pieces) {
+      const width = this.#pieceWidth(p, font);
+      const small = p.kind !== "text" && p.kind !== "special";
+      spans.push(s("tspan", { x: x.toFixed(1), class: p.kind, "font-size": small ? font * 0.8 : font }, p.shown));
+      if (p.kind === "space") blanks.push(`M${(x + 1).toFixed(1)},${(y - font * 0.16).toFixed(1)}v${font * 0.2}h${(width - 3).toFixed(1)}v${-font * 0.2}`);
+      x += width;
+    }
+    const text = s("text", { class: "label", y, "font-size": font }, spans);
+    return blanks.length ? s("g", {}, text, s("path", { class: "blank", d: blanks.join("") })) : text;
   }
 
   #tip(item) {
@@ -194,11 +220,13 @@ export class Tree {
     this.#states(scene, tree);
     this.#fit(placed, scene);
     this.#pass(scene, placed);
+    this.legend.lastChild.hidden = !tree.nodes.some((n) => n.state === "discarded");
   }
 
   #states(scene, tree) {
     const { strings, model } = this.player;
     for (const node of tree.nodes) this.#state(node.id, node.state, node.fresh, node.token, strings, model);
+    for (const { ids, rect } of this.bundles) rect.style.display = ids.every((id) => tree.nodes[id].state === "hidden") ? "none" : "";
     if (tree.bonus) this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", 1, tree.bonus.token, strings, model);
     if (this.focused !== scene.focus) {
       const part = this.parts.get(this.focused);
@@ -237,7 +265,7 @@ export class Tree {
     const tall = placed.h * k;
     const at = placed.boxes.get(scene.tree.end) ?? { x: 0, y: 0, w: 0, h: 0 };
     const along = (size, whole, centre) => whole <= size - 2 * PAD ? (size - whole) / 2 : clamp(size / 2 - centre * k, size - whole - PAD, PAD);
-    let x = w <= width - 2 * PAD ? Math.min((width - w) / 2, width * 0.18) : along(width, w, at.x + at.w / 2);
+    let x = w <= width - 2 * PAD ? Math.min((width - w) / 2, width * 0.12) : along(width, w, at.x + at.w / 2);
     let y = along(height, tall, at.y + at.h / 2);
     if (this.player.narrow) {
       x = PAD;
@@ -255,7 +283,6 @@ export class Tree {
     this.fitted = this.key;
     this.view = { x: x + this.pan.x, y: y + this.pan.y, k };
     this.canvas.setAttribute("transform", `translate(${this.view.x.toFixed(1)},${this.view.y.toFixed(1)}) scale(${k.toFixed(3)})`);
-    this.zoomBox.classList.toggle("needed", w > width || tall > height || this.zoom !== 1);
   }
 
   /** The pass: a band that sweeps over all guesses at once. */
@@ -311,8 +338,10 @@ const clamp = (v, low, high) => Math.min(Math.max(v, Math.min(low, high)), Math.
 function curve(from, to, narrow, font) {
   const y2 = to.y + to.h / 2;
   if (narrow && to.y > from.y + 1) {
-    const x = Math.min(from.x + font * 0.8, to.x - font * 0.5);
-    return `M${x},${from.y + from.h} V${y2 - 6} Q${x},${y2} ${x + 6},${y2} H${to.x}`;
+    // Down from the parent, along the gap under its row, then down to the child's row.
+    const x = to.x - font * 0.6;
+    const low = from.y + from.h + font * 0.35;
+    return `M${from.x + Math.min(from.w / 2, font * 2)},${from.y + from.h} V${low} H${x} V${y2 - 5} Q${x},${y2} ${x + 5},${y2} H${to.x}`;
   }
   const x1 = from.x + from.w;
   const y1 = from.y + from.h / 2;
