@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from specviz.drafters import create
 from specviz.drafters.autoregressive import Autoregressive
-from specviz.drafters.base import Draft
+from specviz.drafters.base import Draft, Drafter
 from specviz.drafters.memory import Level, Snapshot, make_row, model_key
 from specviz.drafters.recap import Recap
-from specviz.models.base import Scores, Session
+from specviz.models.base import Model, Scores, Session
 from specviz.models.toy import ToyModel
 from specviz.trace import Written
 from specviz.tree import DraftTree
@@ -129,3 +130,45 @@ def poisoned_snapshot(model: ToyModel, seed: int) -> Snapshot:
     level = Level(1)
     level.write(poison(random.Random(seed), level, model.vocab_size))
     return level.snapshot(model_key(model))
+
+
+KNOBS: list[tuple[str, dict[str, Any]]] = [
+    ("autoregressive", {}),
+    ("prompt_lookup", {}),
+    ("prompt_lookup", {"ngram": 1, "occurrence": "latest", "tokens": 32}),
+    ("token_recycling", {}),
+    ("token_recycling", {"tree": "best_first", "nodes": 20, "rejected": False}),
+    ("recap", {}),
+    ("recap", {"levels": "3", "seed": "none"}),
+    ("recap", {"levels": "12", "longest_wins": True}),
+    ("recap", {"levels": "13", "gamma": 0, "base": "rank", "copy": "reserve"}),
+    ("recap", {"seed": "all", "entropy": "full", "calibration": "learned", "nodes": 60}),
+    ("recap", {"rejected": False, "copy": "off", "calibration": "none", "repeats": 0}),
+]
+
+RECAP = 5
+HOSTILE = ("oracle", "past the end", "always wrong", "random", "duplicates", "poisoned")
+
+
+def every_drafter() -> list[str]:
+    """The names of all cases that ``drafters`` can make."""
+    return [*(f"{name} {knobs}" for name, knobs in KNOBS), *HOSTILE]
+
+
+def drafters(
+    which: int, model: Model, prompt: Sequence[int], answer: Sequence[int], seed: int
+) -> Drafter:
+    """Drafter number ``which``: ours with several knobs, then the adversaries."""
+    if which < len(KNOBS):
+        return create(*KNOBS[which])
+    vocab, start = model.vocab_size, len(prompt)
+    beyond = (*answer, *(seed % vocab for _ in range(6)))
+    makers: list[Callable[[], Drafter]] = [
+        lambda: Chain(answer, start, 4),
+        lambda: Chain(beyond, start, 40),
+        lambda: Chain(answer, start, 4, 1, vocab),
+        lambda: RandomTree(seed, vocab, 24),
+        lambda: Duplicates(answer, start, 3),
+        lambda: Poisoned(seed, vocab),
+    ]
+    return makers[which - len(KNOBS)]()

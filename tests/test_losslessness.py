@@ -7,32 +7,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specviz.decoding import decode
-from specviz.drafters import create
-from specviz.models.base import Inputs
+from specviz.drafters.base import Drafter
+from specviz.models.base import Inputs, Model
 from specviz.models.toy import ToyModel, random_logits
 from specviz.trace import Finish, Prefill, Step
 from tests.adversaries import (
+    RECAP,
     Chain,
-    Duplicates,
-    Poisoned,
-    RandomTree,
+    drafters,
+    every_drafter,
     oracle,
     poisoned_snapshot,
 )
-
-KNOBS = [
-    ("autoregressive", {}),
-    ("prompt_lookup", {}),
-    ("prompt_lookup", {"ngram": 1, "occurrence": "latest", "tokens": 32}),
-    ("token_recycling", {}),
-    ("token_recycling", {"tree": "best_first", "nodes": 20, "rejected": False}),
-    ("recap", {}),
-    ("recap", {"levels": "3", "seed": "none"}),
-    ("recap", {"levels": "12", "longest_wins": True}),
-    ("recap", {"levels": "13", "gamma": 0, "base": "rank", "copy": "reserve"}),
-    ("recap", {"seed": "all", "entropy": "full", "calibration": "learned", "nodes": 60}),
-    ("recap", {"rejected": False, "copy": "off", "calibration": "none", "repeats": 0}),
-]
 
 
 def toy(seed: int, vocab: int, order: int, sharpness: float) -> ToyModel:
@@ -40,7 +26,9 @@ def toy(seed: int, vocab: int, order: int, sharpness: float) -> ToyModel:
     return ToyModel(random_logits(seed, vocab, order, sharpness), pieces)
 
 
-def decoded(model: ToyModel, prompt: tuple[int, ...], drafter, budget: int) -> tuple[int, ...]:
+def decoded(
+    model: Model, prompt: tuple[int, ...], drafter: Drafter, budget: int
+) -> tuple[int, ...]:
     """The emitted tokens, with the bookkeeping of every step checked on the way."""
     output: list[int] = []
     finish = None
@@ -57,24 +45,8 @@ def decoded(model: ToyModel, prompt: tuple[int, ...], drafter, budget: int) -> t
     return tuple(output)
 
 
-def drafters(which: int, model: ToyModel, prompt: tuple[int, ...], answer, seed: int):
-    """Every drafter with several knobs, then the adversaries."""
-    beyond = (*answer, *(seed % model.vocab_size for _ in range(6)))
-    hostile = [
-        lambda: Chain(answer, len(prompt), 4),
-        lambda: Chain(beyond, len(prompt), 40),
-        lambda: Chain(answer, len(prompt), 4, 1, model.vocab_size),
-        lambda: RandomTree(seed, model.vocab_size, 24),
-        lambda: Duplicates(answer, len(prompt), 3),
-        lambda: Poisoned(seed, model.vocab_size),
-    ]
-    if which < len(KNOBS):
-        return create(*KNOBS[which])
-    return hostile[which - len(KNOBS)]()
-
-
 CASES = {
-    "which": st.integers(0, len(KNOBS) + 5),
+    "which": st.integers(0, len(every_drafter()) - 1),
     "seed": st.integers(0, 10_000),
     "vocab": st.integers(2, 12),
     "order": st.integers(1, 4),
@@ -92,7 +64,7 @@ def one_case(which, seed, vocab, order, sharpness, prompt_seed, budget, ends) ->
     prompt = tuple(t % vocab for t in prompt_seed)
     answer = oracle(model, prompt, budget)
     drafter = drafters(which, model, prompt, answer, seed)
-    if which == 5 and seed % 2:
+    if which == RECAP and seed % 2:
         drafter.restore(poisoned_snapshot(model, seed))
     assert decoded(model, prompt, drafter, budget) == answer
 
@@ -112,7 +84,7 @@ def test_every_drafter_gives_the_oracles_tokens_in_5000_cases(**case) -> None:
     one_case(**case)
 
 
-@pytest.mark.parametrize("which", range(len(KNOBS) + 6))
+@pytest.mark.parametrize("which", range(len(every_drafter())))
 def test_each_drafter_on_a_long_repetitive_text(which: int) -> None:
     model = toy(7, 5, 2, 3.0)
     model.eos_ids = frozenset()
