@@ -93,7 +93,8 @@ class HFModel:
             except BaseException:
                 cache.rewind()
                 raise
-        return out.logits[0]
+        logits: torch.Tensor = out.logits[0]
+        return logits
 
     def _masks(
         self, base: int, tree: DraftTree, positions: np.ndarray

@@ -35,9 +35,10 @@ def grouped_attention(
     groups = getattr(module, "num_key_value_groups", 1)
     extra = others.get("position_bias") is not None or others.get("softcap") is not None
     if attention_mask is None or groups == 1 or extra:
-        return sdpa_attention_forward(
+        stock: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, **others
         )
+        return stock
     batch, heads, rows, width = query.shape
     if attention_mask.shape[-2] != groups * rows:
         attention_mask = fold_mask(attention_mask, groups)

@@ -11,7 +11,7 @@ FIRST = 256
 GROWTH = 1.5
 
 
-class BufferLayer(CacheLayerMixin):
+class BufferLayer(CacheLayerMixin):  # type: ignore[misc]
     """One layer's keys and values in a buffer of [1, heads, capacity, width] with a length.
 
     The stock dynamic layer concatenates the whole cache on every pass; here a pass only writes its
@@ -87,11 +87,11 @@ class BufferLayer(CacheLayerMixin):
         return -1
 
 
-class BufferCache(Cache):
+class BufferCache(Cache):  # type: ignore[misc]
     """The layers of one session; ``length`` is the number of rows that count."""
 
     def __init__(self, reserve: int = 0) -> None:
-        super().__init__(layer_class_to_replicate=lambda: BufferLayer(reserve))  # type: ignore[arg-type]
+        super().__init__(layer_class_to_replicate=lambda: BufferLayer(reserve))
         self.length = 0
 
     def advance(self, rows: int) -> None:
@@ -101,7 +101,7 @@ class BufferCache(Cache):
     def rewind(self) -> None:
         """Take back what a pass appended, also one that broke off between two layers."""
         for layer in self.layers:
-            layer.rewind(self.length)  # type: ignore[union-attr]
+            layer.rewind(self.length)
 
     def keep(self, path: Sequence[int]) -> None:
         """Keep exactly the rows ``path`` (ascending offsets) of those behind ``length``.
@@ -111,11 +111,11 @@ class BufferCache(Cache):
         end = self.length + len(path)
         if list(path) == list(range(len(path))):
             for layer in self.layers:
-                layer.rewind(end)  # type: ignore[union-attr]
+                layer.rewind(end)
         else:
             rows = torch.tensor(path)
             for layer in self.layers:
-                layer.keep(self.length, rows)  # type: ignore[union-attr]
+                layer.keep(self.length, rows)
         self.length = end
 
 

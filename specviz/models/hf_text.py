@@ -42,7 +42,9 @@ class TextCodec:
         another as they are. Raises InputError for what is blank, too large or not encodable.
         """
         self._check(messages)
-        template, notes, prefix = None, (), ()
+        template: str | None = None
+        notes: tuple[str, ...] = ()
+        prefix: tuple[int, ...] = ()
         if not self.tokenizer.chat_template:
             template, prefix = PLAIN, self._prefix()
             notes = (f"{self.label} has no chat template: the text is given to it as it is.",)
