@@ -94,10 +94,10 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         list(DRAFTERS), value=default, label=text("ui.form.decoder", lang), elem_id="decoder"
     )
     about = gr.Markdown(summary(default), elem_classes="sv-about")
-    models = [(f"{e.label} · {e.title}", e.label) for e in registry.entries()]
+    models = [e.label for e in registry.entries()]
     model = gr.Dropdown(
         models,
-        value=models[0][1],
+        value=models[0],
         label=text("ui.form.model", lang),
         info=text("ui.form.model.info", lang),
         allow_custom_value=True,

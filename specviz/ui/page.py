@@ -87,7 +87,8 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             )  # fmt: skip
             own = gr.Button(text("ui.own", lang), size="sm", elem_id="own", min_width=150)
         player = player_stage(actions.get_events, lang, elem_id="player")
-        below = _below(actions, lang)
+        with gr.Column(elem_classes="sv-below"):
+            below = _below(actions, lang)
 
         shown = [player, below.gallery, status]
         summaries = {

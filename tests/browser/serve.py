@@ -1,0 +1,119 @@
+"""A page for the browser tests: toys that are slow, hostile, quick, small or broken.
+
+Prints its address when it is ready and ends when its standard input is closed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import numpy as np
+
+from specviz import ui
+from specviz.models import registry, toy
+from specviz.models.base import Capture, Inputs, Scores
+from specviz.models.registry import Entry
+from specviz.models.toy import ToyModel, ToySession
+from specviz.trace import Progress
+from specviz.tree import DraftTree
+from specviz.ui.examples import Example
+
+HOSTILE = (
+    "${alert(1)}", "`", "\\u", "{{x}}", "<img src=x onerror=alert(1)>", "</script>", "<b>bold</b>",
+    "&lt;", "%{x}", "$a$", "\n", "\u202e", "=1+1",
+)  # fmt: skip
+
+
+class SlowModel(ToyModel):
+    """Waits in every chunk of the prompt and in every pass."""
+
+    prefill_wait, verify_wait = 0.25, 0.12
+
+    def open(self, capture: Capture = Capture()) -> SlowSession:
+        return SlowSession(self, capture)
+
+
+class SlowSession(ToySession):
+    model: SlowModel
+
+    def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
+        reading = super().prefill(inputs)
+        while True:
+            try:
+                progress = next(reading)
+            except StopIteration as done:
+                scores: Scores = done.value
+                return scores
+            time.sleep(self.model.prefill_wait)
+            yield progress
+
+    def verify(self, tree: DraftTree) -> Scores:
+        time.sleep(self.model.verify_wait)
+        return super().verify(tree)
+
+
+def _slow(device: str, dtype: str) -> SlowModel:
+    rhyme = toy.rhyme_model("slow")
+    return SlowModel(rhyme.logits, rhyme.pieces, label="slow", eos_ids=frozenset())
+
+
+def _cycle(label: str, words: list[bytes], sharp: float = 6.0) -> ToyModel:
+    """Goes round through ``words`` for ever, with a second choice now and then."""
+    first = 257
+    pieces = [b"<end>", *(bytes([b]) for b in range(256)), *words]
+
+    def logits(context: tuple[int, ...]) -> np.ndarray:
+        row = np.full(len(pieces), -9.0)
+        at = max(0, context[-1] - first)
+        row[first + (at + 1) % len(words)] = sharp
+        row[first + (at + 2) % len(words)] = sharp - 1 + 2 * (len(context) % 5 == 0)
+        return row
+
+    return ToyModel(logits, pieces, label=label)
+
+
+def _hostile(device: str, dtype: str) -> ToyModel:
+    return _cycle("hostile", [w.encode() for w in HOSTILE])
+
+
+def _quick(device: str, dtype: str) -> ToyModel:
+    return _cycle("quick", [f" w{i}".encode() for i in range(40)])
+
+
+def _small(device: str, dtype: str) -> ToyModel:
+    rhyme = toy.rhyme_model("small")
+    return ToyModel(rhyme.logits, rhyme.pieces, label="small", max_context=40)
+
+
+def _broken(device: str, dtype: str) -> ToyModel:
+    raise RuntimeError("a secret detail <b>for the log only</b>")
+
+
+def main() -> None:
+    loaders = {"slow": _slow, "hostile": _hostile, "quick": _quick, "small": _small,
+               "broken": _broken}  # fmt: skip
+    for label, load in loaders.items():
+        registry.register(
+            Entry(label, label, load, kind="toy", dtypes={"cpu": "float64"}, licence="test")
+        )
+    recorded = (
+        Example("rhyme", "A rhyme", "Made by the toy model.", "recap"),
+        Example("odd", "<b>${alert(1)}</b> `", "{{x}} &lt; </script>", "recap"),
+        Example("gone", "Not there", "Its file is damaged.", "recap", Path(__file__)),
+    )
+    page = ui.build(recorded=recorded)
+    _, address, _ = page.launch(
+        **ui.launch_options(), server_name="127.0.0.1", server_port=int(sys.argv[1]), quiet=True,
+        prevent_thread_lock=True,
+    )  # fmt: skip
+    sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    page.close()
+
+
+if __name__ == "__main__":
+    main()
