@@ -1,0 +1,202 @@
+"""Makes the recorded examples again: ``python examples/record.py``.
+
+Each is the decoder's run and then, alone on the machine, its measured baseline. Nothing else should
+run meanwhile. ``--only NAME`` makes one of them; ``--check`` records nothing, runs every decoder
+again and compares its tokens with the recorded ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parent))
+
+from specviz import jobs  # noqa: E402
+from specviz.compare import first_difference  # noqa: E402
+from specviz.inputs import open_document  # noqa: E402
+from specviz.metrics import speedup_decode  # noqa: E402
+from specviz.recorder import record  # noqa: E402
+from specviz.trace import TraceError, load  # noqa: E402
+
+INDEX = FOLDER / "index.json"
+
+
+@dataclass(frozen=True)
+class Example:
+    """One recorded run: what the gallery says about it, and the job that makes it."""
+
+    name: str
+    title: str
+    description: str
+    prompt: str
+    decoder: str = "recap"
+    document: str = ""
+    knobs: dict[str, str] = field(default_factory=dict)
+    max_new_tokens: int = 128
+    model: str = "smollm2-135m"
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.jsonl.gz"
+
+    def job(self) -> jobs.Job:
+        """Float32 on the CPU, so that the same tokens come out everywhere."""
+        job = jobs.Job(
+            model=self.model,
+            decoder=self.decoder,
+            prompt=self.prompt,
+            knobs=self.knobs,
+            max_new_tokens=self.max_new_tokens,
+            device="cpu",
+            dtype="float32",
+        )
+        if not self.document:
+            return job
+        document = open_document(FOLDER / "documents" / self.document)
+        return replace(job, document=document.text, notes=document.notes)
+
+    def entry(self) -> dict[str, str]:
+        """Its entry in the page's gallery."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "decoder": self.decoder,
+            "file": self.file,
+        }
+
+
+EXAMPLES = (
+    Example(
+        name="tea",
+        title="Chat: a good cup of tea",
+        description="A step-by-step answer that repeats its own phrases: memories of two and three "
+        "tokens, empty at the start, soon know what comes next.",
+        prompt="How do I make a good cup of tea? Explain step by step.",
+        max_new_tokens=144,
+    ),
+    Example(
+        name="code",
+        title="Code: a stack class",
+        description="Indentation, self and def come again and again; watch whole lines being "
+        "accepted in one pass.",
+        prompt="Write a Python class Stack with push, pop, peek and is_empty methods, and a short "
+        "test for each method.",
+        max_new_tokens=160,
+    ),
+    Example(
+        name="list",
+        title="List: ten ways to save water",
+        description="Every line begins alike, and towards the end the model repeats itself word "
+        "for word: copied continuations carry whole lines.",
+        prompt="List ten ways to save water at home, one sentence each.",
+        max_new_tokens=128,
+    ),
+    Example(
+        name="chapter",
+        title="A question about a chapter of Moby Dick",
+        description="A prompt of some 5 500 tokens: passes are dearer, and the text itself "
+        "is a source of guesses.",
+        prompt="What happens in this chapter? Tell the main events in order.",
+        document="moby-dick-133.txt",
+        max_new_tokens=96,
+    ),
+    Example(
+        name="slower",
+        title="Where speculation loses: 80 guesses on a CPU",
+        description="The published static tree verifies 80 guesses in every pass, whether its "
+        "memory knows anything or not. On a CPU such a pass costs several plain ones, "
+        "and at the start the memory is empty: most guesses are wasted, the run is slower than "
+        "plain decoding.",
+        prompt="Write a short story about a lighthouse keeper and his cat.",
+        decoder="token_recycling",
+        knobs={"tree": "static"},
+        max_new_tokens=96,
+    ),
+    Example(
+        name="recycling",
+        title="Token Recycling with a small best-first tree",
+        description="The same memory of single tokens as the published tree, but only the guesses "
+        "that seem worth their cost are verified.",
+        prompt="How do I make a good cup of tea? Explain step by step.",
+        decoder="token_recycling",
+        knobs={"tree": "best_first"},
+        max_new_tokens=144,
+    ),
+    Example(
+        name="lookup",
+        title="Prompt lookup: correcting a text",
+        description="The answer mostly repeats the prompt, so a chain copied from it is right for "
+        "many tokens at once; where the answer departs, everything after is refused.",
+        prompt="Repeat this text and correct the spelling: The old lighthouse stood at the end of "
+        "the harbour. Every evening the keeper climbed the stares and lit the lamp. Every morning "
+        "the keeper climbed the stares and put out the lamp. The ships in the harbour new the "
+        "light of the old lighthouse.",
+        decoder="prompt_lookup",
+        max_new_tokens=96,
+    ),
+)
+
+
+def index_text() -> str:
+    """What the gallery reads."""
+    entries = [example.entry() for example in EXAMPLES]
+    return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"
+
+
+def make(examples: Sequence[Example]) -> None:
+    """Record ``examples``, each with its baseline, and the index of all."""
+    # The first run of a process pays for loading and for the first use of every kernel.
+    record(replace(EXAMPLES[0].job(), max_new_tokens=8))
+    for example in examples:
+        trace = record(example.job(), FOLDER / example.file)
+        speedup, check = speedup_decode(trace), trace.check
+        told = "?" if speedup is None else f"{speedup:.2f}x"
+        say(f"{example.name}: {told}, equal: {check.equal if check else None}")
+    INDEX.write_text(index_text(), "utf-8")
+
+
+def check(examples: Sequence[Example]) -> bool:
+    """Whether every example still gives its recorded tokens."""
+    same = True
+    for example in examples:
+        try:
+            old = load(FOLDER / example.file).run()
+        except TraceError as error:
+            say(f"{example.name}: {error}")
+            same = False
+            continue
+        new = record(replace(example.job(), baseline=False)).run()
+        at = first_difference(old.tokens if old else (), new.tokens if new else ())
+        say(f"{example.name}: " + ("the same" if at is None else f"differs at token {at}"))
+        same = same and at is None
+    return same
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Parse options, record or check; the exit code tells a difference."""
+    parser = argparse.ArgumentParser(description="Make the recorded examples again.")
+    names = [example.name for example in EXAMPLES]
+    parser.add_argument("--only", choices=names, help="one example instead of all")
+    parser.add_argument("--check", action="store_true", help="compare tokens, record nothing")
+    options = parser.parse_args()
+    chosen = [e for e in EXAMPLES if options.only in (None, e.name)]
+    if options.check:
+        return 0 if check(chosen) else 1
+    make(chosen)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
