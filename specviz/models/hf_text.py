@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 from specviz.models.base import InputError, Inputs, Message
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-PLAIN = "{% for m in messages %}{{ m['content'] }}{% if not loop.last %}\n\n{% endif %}{% endfor %}"
+PLAIN = "{{ messages | map(attribute='content') | join('\\n\\n') }}"
 
 
 class TextCodec:

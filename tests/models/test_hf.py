@@ -151,17 +151,15 @@ def test_score_equals_verify_and_leaves_the_cache_alone(model: HFModel, monkeypa
 
 @pytest.mark.parametrize("drafter", ["autoregressive", "recap"])
 def test_greedy_equals_generate(model: HFModel, drafter: str):
-    tokens: list[int] = []
-    for event in decode(model, Inputs(PROMPT), create(drafter), 60):
-        tokens += getattr(event, "emitted", ()) or ([event.token] if event.type == "prefill" else [])
+    tokens = tiny.emitted(decode(model, Inputs(PROMPT), create(drafter), 60))
     asked = torch.tensor([PROMPT])
     made = model.net.generate(asked, do_sample=False, max_new_tokens=60, use_cache=True)
-    assert tokens == made[0, len(PROMPT) :].tolist()
+    assert tokens == tuple(made[0, len(PROMPT) :].tolist())
 
 
 def test_generation_settings_are_not_applied():
     model = tiny.model()
-    session, scores = reading(model, PROMPT)
+    _, scores = reading(model, PROMPT)
     model.net.generation_config.repetition_penalty = 50.0
     model.net.generation_config.suppress_tokens = [scores.picks[-1]]
     _, again = reading(model, PROMPT)
@@ -276,8 +274,7 @@ def test_two_sessions_at_once_do_not_disturb_each_other(llama: HFModel):
     prompts = [PROMPT, tuple(reversed(PROMPT))]
 
     def answer(prompt) -> tuple[int, ...]:
-        events = decode(llama, Inputs(prompt), create("prompt_lookup"), 40)
-        return tuple(t for e in events if e.type == "step" for t in e.emitted)
+        return tiny.emitted(decode(llama, Inputs(prompt), create("prompt_lookup"), 40))
 
     alone = [answer(p) for p in prompts]
     together: list[tuple[int, ...]] = [(), ()]

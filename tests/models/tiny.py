@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -14,11 +15,14 @@ from transformers import (
     MistralConfig,
     MistralForCausalLM,
     PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
     Qwen3Config,
     Qwen3ForCausalLM,
 )
 
 from specviz.models.hf import HFModel
+from specviz.trace import Prefill, Step
 
 VOCABULARY = 300
 WINDOW = 8
@@ -41,7 +45,7 @@ SHAPE: dict[str, Any] = {
     "initializer_range": 0.2,
     "tie_word_embeddings": False,
 }
-ARCHITECTURES = ("llama", "qwen3", "gemma3", "mistral")
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "gemma3", "mistral")
 
 
 def net(architecture: str, attention: str = "eager", dtype: torch.dtype = torch.float64) -> Any:
@@ -51,6 +55,8 @@ def net(architecture: str, attention: str = "eager", dtype: torch.dtype = torch.
         made = LlamaForCausalLM(LlamaConfig(**SHAPE, num_hidden_layers=2))
     elif architecture == "qwen3":
         made = Qwen3ForCausalLM(Qwen3Config(**SHAPE, num_hidden_layers=2))
+    elif architecture == "qwen2":
+        made = Qwen2ForCausalLM(Qwen2Config(**SHAPE, num_hidden_layers=2))
     elif architecture == "mistral":
         sliding = MistralConfig(**SHAPE, num_hidden_layers=2, sliding_window=WINDOW)
         made = MistralForCausalLM(sliding)
@@ -112,3 +118,14 @@ def spelled_tokenizer() -> PreTrainedTokenizerFast:
 def model(architecture: str = "llama", attention: str = "eager", **kind: Any) -> HFModel:
     """A complete tiny model, ready to open sessions on."""
     return HFModel(net(architecture, attention, **kind), tokenizer(), label="tiny", digest="0")
+
+
+def emitted(events: Iterable[Any]) -> tuple[int, ...]:
+    """All tokens that a run emitted, the prefill's own included."""
+    tokens: list[int] = []
+    for event in events:
+        if isinstance(event, Prefill):
+            tokens.append(event.token)
+        elif isinstance(event, Step):
+            tokens.extend(event.emitted)
+    return tuple(tokens)
