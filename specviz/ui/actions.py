@@ -166,6 +166,8 @@ class Actions:
             self.desk.keep(visit, live.run_id, live.recording)
             visit.shown = live.run_id
             gallery = self.cards(visit)
+            if not tick.live:  # over before anybody could watch it grow: pause where it is good
+                return self._loaded(live.recording.trace, live.run_id, None), gallery
         stage = tick.stage
         update = player.update(
             events,

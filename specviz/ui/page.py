@@ -152,7 +152,7 @@ def _below(actions: Actions, lang: str) -> Below:
                 find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="find")
             table = gr.Dataframe(
                 interactive=False, max_height=420, datatype="str", elem_id="rejects",
-                show_label=False, buttons=[],
+                show_label=False, buttons=[], wrap=True,
             )  # fmt: skip
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")

@@ -121,7 +121,9 @@ def _cell(name: str, value: object, lang: str) -> str | int | float:
     if name == "known":
         return text("view.yes" if value else "view.no", lang)
     if name == "level":
-        return text("view.reject.copied", lang) if value == 0 else str(value)
+        return text("view.reject.copied", lang) if value == 0 else f"L{value}"
+    if name == "source":
+        return str(value).replace("level", "L")
     if name == "cut":
         return text(f"view.cut.{value}", lang)
     if isinstance(value, float):

@@ -60,27 +60,26 @@ def _slow(device: str, dtype: str) -> SlowModel:
     return SlowModel(rhyme.logits, rhyme.pieces, label="slow", eos_ids=frozenset())
 
 
-def _cycle(label: str, words: list[bytes], sharp: float = 6.0) -> ToyModel:
-    """Goes round through ``words`` for ever, with a second choice now and then."""
+def _words(label: str, words: list[bytes]) -> ToyModel:
+    """Says nothing but ``words``, in an order that drafters often get wrong."""
     first = 257
     pieces = [b"<end>", *(bytes([b]) for b in range(256)), *words]
 
     def logits(context: tuple[int, ...]) -> np.ndarray:
         row = np.full(len(pieces), -9.0)
-        at = max(0, context[-1] - first)
-        row[first + (at + 1) % len(words)] = sharp
-        row[first + (at + 2) % len(words)] = sharp - 1 + 2 * (len(context) % 5 == 0)
+        rng = np.random.default_rng([context[-1], len(context) % 29])
+        row[first:] = 3 * rng.normal(size=len(words))
         return row
 
     return ToyModel(logits, pieces, label=label)
 
 
 def _hostile(device: str, dtype: str) -> ToyModel:
-    return _cycle("hostile", [w.encode() for w in HOSTILE])
+    return _words("hostile", [w.encode() for w in HOSTILE])
 
 
 def _quick(device: str, dtype: str) -> ToyModel:
-    return _cycle("quick", [f" w{i}".encode() for i in range(40)])
+    return _words("quick", [f" w{i}".encode() for i in range(40)])
 
 
 def _small(device: str, dtype: str) -> ToyModel:

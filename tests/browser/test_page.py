@@ -17,6 +17,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from specviz.trace import load
+from specviz.views.rejects import rejects
+from specviz.views.tokens import show
 
 from .serve import HOSTILE
 
@@ -369,7 +371,9 @@ def test_documents_and_traces_that_cannot_be_read_are_said(
         (newer, "This trace has schema 99, this version reads schema 1: open it with the specviz "
                 "version that wrote it."),
     ):  # fmt: skip
-        visitor.page.set_input_files("input#upload, #upload input[type=file]", path)
+        with visitor.page.expect_file_chooser() as asked:
+            visitor.page.click("#upload")
+        asked.value.set_files(path)
         visitor.page.wait_for_function(
             "(s) => document.querySelector('#status').innerText.includes(s)", arg=sentence[:30]
         )
@@ -380,38 +384,40 @@ def test_documents_and_traces_that_cannot_be_read_are_said(
 # Text that people, documents and models made
 
 
-def test_hostile_tokens_are_literal_everywhere(visitor: Visitor, tmp_path: Path) -> None:
-    visitor.fill("hostile", "".join(HOSTILE), 30)
+def test_hostile_tokens_are_literal_everywhere(visitor: Visitor) -> None:
+    visitor.fill("hostile", "".join(HOSTILE), 90)
     visitor.to_end()
     page = visitor.page
-    answer = page.evaluate("() => document.querySelector('#player').innerText") or ""
-    page.wait_for_selector("#chart-accepted .js-plotly-plot .bars .point")
-    hovered = page.evaluate(
-        """() => document.querySelector('#chart-accepted .js-plotly-plot').data[0].hovertext"""
-    )
-    drawn = set()
-    for i in range(len(hovered)):
-        page.evaluate(
-            """(i) => {
-              const plot = document.querySelector('#chart-accepted .js-plotly-plot');
-              Plotly.Fx.hover(plot, [{ curveNumber: 0, pointNumber: i }]);
-            }"""
-            if page.evaluate("() => 'Plotly' in window")
-            else "() => null",
-            i,
-        )
-        drawn.add(page.evaluate(
-            "() => document.querySelector('#chart-accepted .hoverlayer')?.textContent ?? ''"
-        ))  # fmt: skip
+    bars = page.locator("#chart-accepted .trace.bars").nth(1).locator(".point")
+    bars.first.wait_for()
+    said = ""
+    for bar in bars.all():
+        bar.hover(force=True)
+        page.wait_for_timeout(60)
+        said += page.locator("#chart-accepted .hoverlayer").text_content() or ""
+    trace = load(visitor.download("trace"))
+    run = trace.run("decoder")
+    assert run is not None
+    emitted = {show(trace.pieces[t]) for t in run.tokens[1:]}
+    assert {"${alert(1)}", "</script>", "`", "\\u", "&lt;", "<b>bold</b>"} <= emitted
+    assert [w for w in emitted if w not in said] == []
+    expected = rejects(trace)
+    assert {"`", "{{x}}", "<b>bold</b>", "&lt;"} <= {r.guess for r in expected}
     page.get_by_role("tab", name="Refused guesses").click()
-    page.wait_for_selector("#rejects td")
-    cells = set(page.locator("#rejects td").all_inner_texts())
-    assert {"<b>bold</b>", "&lt;", "</script>"} & {c.strip() for c in cells}
-    for selector in ("#rejects", "#player", "#card", "#chart-accepted"):
-        assert page.locator(f"{selector} img[src=x], {selector} td b").count() == 0
-    assert answer is not None
+    row = page.locator("#rejects [role=row]:has([role=gridcell]):visible")
+    row.filter(has_text=expected[0].wanted).first.wait_for()
+    shown = [r.locator("[role=gridcell]").all_inner_texts() for r in row.all()]
+    for cells, fact in zip(shown, expected, strict=False):
+        assert [cells[1].strip(), cells[4].strip()] == [fact.guess, fact.wanted]
+    page.fill("#find textarea, #find input", "<b>bold</b>")
+    row.filter(has_text="{{x}}").filter(has_not_text="<b>bold</b>").first.wait_for(state="hidden")
+    assert row.count() > 0
+    assert [r for r in row.all_inner_texts() if "<b>bold</b>" not in r] == []
+    assert page.locator("img[src=x], #rejects b, #card b, .hoverlayer b").count() == 0
     html = visitor.download("html").read_text("utf-8")
     assert "<img src=x" not in html and "\\u003cimg src=x onerror=alert(1)\\u003e" in html
+    csv = visitor.download("csv").read_text("utf-8-sig")
+    assert "<b>bold</b>" in csv and "\n=" not in csv and ",=" not in csv
 
 
 # Two tabs
