@@ -25,7 +25,7 @@ export class Player {
     this.unkey = keys(this);
     this.untheme = theme(this.element, host);
     this.sizes = new ResizeObserver(() => this.#measure());
-    for (const part of [this.element, this.lanes.svg, this.tree.box, this.transport.bar]) this.sizes.observe(part);
+    for (const part of [this.element, this.text.box, this.lanes.svg, this.tree.box, this.transport.bar]) this.sizes.observe(part);
     this.#events(true);
   }
 
@@ -114,7 +114,7 @@ export class Player {
   #events(all) {
     if (all) for (const view of this.views) view.refresh?.();
     else for (const view of [this.header, this.lanes, this.text, this.transport]) view.refresh();
-    this.draw(true);
+    this.draw();
   }
 
   #measure() {
@@ -128,7 +128,8 @@ export class Player {
       this.lanes.resize(this.lanes.svg.clientWidth), this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
     ];
-    if (changed.some(Boolean)) this.draw(true);
+    this.text.resize();
+    if (changed.some(Boolean)) this.draw();
   }
 
   /** Draw the scene of now. */
@@ -137,6 +138,7 @@ export class Player {
     this.scene = scene(this.payload, this.t, this.chosen);
     if (before && before.place.step !== this.scene.place.step && this.tooltip.open) this.tooltip.hide();
     for (const view of this.views) view.update?.(this.scene);
+    this.text.follow();
     const { place } = this.scene;
     const key = `${this.payload.run_id}|${place.beat}|${this.playing}`;
     if (key !== this.told) {

@@ -137,6 +137,9 @@ export function tokenPieces(bytes, special) {
   return found.length ? found : [{ kind: "control", shown: "∅", raw: "" }];
 }
 
+/** The pieces of a text that is no token: a prompt, a message. */
+export const textPieces = (text) => pieces([...text].map((c) => ({ text: c })));
+
 /** The pieces as one plain string, for titles, labels and measuring. */
 export function plain(found) {
   return found.map((p) => (p.kind === "control" || p.kind === "hex" ? `‹${p.shown}›` : p.shown)).join("");

@@ -55,7 +55,7 @@ export class Lanes {
         this.axis = axis;
         this.refresh();
         this.axisBox.querySelector(`[data-axis=${axis}]`).focus();
-        this.player.draw(true);
+        this.player.draw();
       },
     }, strings.say(`player.axis.${axis}`))));
     const lead = model.decoder.prefill?.seconds;

@@ -11,6 +11,9 @@ export class Memory {
     this.body = h("div", { class: "scroll", tabindex: "0" });
     this.element = h("section", { class: "panel memory" }, this.heading, this.body);
     this.key = "";
+    this.scrolled = false;
+    // Reading or setting a scroll position lays the page out: only when there is one.
+    this.body.addEventListener("scroll", () => (this.scrolled = this.body.scrollTop > 0), { passive: true });
   }
 
   refresh() {
@@ -25,7 +28,8 @@ export class Memory {
     this.key = key;
     put(this.heading, this.#title(m));
     put(this.body, this.#content(m));
-    this.body.scrollTop = 0;
+    if (this.scrolled) this.body.scrollTop = 0;
+    this.scrolled = false;
   }
 
   say(key, params) {

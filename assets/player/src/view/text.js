@@ -1,6 +1,6 @@
 // The answer so far. Every token is laid out once; a seek only shows or hides, so nothing reflows.
-import { plain, unitPieces } from "../text.js";
-import { h, put, text } from "./dom.js";
+import { plain, textPieces, unitPieces } from "../text.js";
+import { h, pieceNodes, put, text } from "./dom.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static"];
 
@@ -34,6 +34,8 @@ export class Text {
     this.shown = 0;
     this.many = [];
     this.marked = [];
+    this.at = 0;
+    this.box.addEventListener("scroll", () => (this.at = this.box.scrollTop), { passive: true });
     this.flow.addEventListener("pointerover", (e) => this.#tip(e));
     this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
     this.flow.addEventListener("click", (e) => {
@@ -57,7 +59,7 @@ export class Text {
     this.box.setAttribute("aria-label", strings.say("player.answer"));
     const asked = [...(model.decoder.header?.messages ?? [])].reverse().find((m) => m.role === "user");
     const line = asked ? asked.text.replace(/\s+/g, " ").trim() : "";
-    text(this.prompt, line.length > 220 ? [...line].slice(0, 200).join("") + "…" : line);
+    put(this.prompt, pieceNodes(textPieces(line.length > 220 ? line.slice(0, 200) + "…" : line).map((p) => (p.kind === "space" ? { ...p, kind: "text", shown: " " } : p))));
     this.#grow();
     this.#legend();
   }
@@ -75,6 +77,7 @@ export class Text {
     while (k > 0 && units[k - 1].from >= redo) k--;
     const made = [];
     for (; k < units.length; k++) made.push(...this.#unit(units[k]));
+    this.tops = null;
     this.flow.append(...made);
     this.spans.push(...made);
     this.last = units.length ? units[units.length - 1].from : 0;
@@ -137,7 +140,7 @@ export class Text {
     const moved = n !== this.shown;
     this.shown = n;
     this.#mark(scene, n);
-    if (moved) this.#follow(n);
+    this.moved = moved || this.moved;
   }
 
   /** The tokens that the current step wrote. */
@@ -153,16 +156,30 @@ export class Text {
     }
   }
 
-  #follow(n) {
-    const span = this.spans[n - 1];
-    if (!span) {
-      this.box.scrollTop = 0;
-      return;
-    }
-    const top = span.offsetTop - this.box.offsetTop;
-    const view = this.box.clientHeight;
-    const at = this.box.scrollTop;
-    if (top < at || top > at + view - 40) this.box.scrollTop = Math.max(0, top - view * 0.6);
+  /** Keep the last token in view. Called when all else is drawn; places are measured once. */
+  follow() {
+    if (!this.moved) return;
+    this.moved = false;
+    this.tops ??= this.#places();
+    const top = this.shown ? this.tops[this.shown - 1] : 0;
+    if (top >= this.at && top <= this.at + this.view - 40) return;
+    const want = Math.max(0, top - this.view * 0.6);
+    if (Math.abs(want - this.at) < 1) return;
+    this.at = want;
+    this.box.scrollTop = want;
+  }
+
+  #places() {
+    this.view = this.box.clientHeight;
+    this.at = this.box.scrollTop;
+    return this.spans.map((span) => span.offsetTop);
+  }
+
+  /** The places of tokens are measured anew: another width, or more text. */
+  resize() {
+    this.tops = null;
+    this.moved = true;
+    this.follow();
   }
 
   #index(event) {

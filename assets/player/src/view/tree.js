@@ -4,7 +4,11 @@ import { plain, shorten } from "../text.js";
 import { h, measure, put, s, text } from "./dom.js";
 
 const MONO = 'ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace';
-const MARKS = { accepted: "✓", refused: "✗", passed: "✗", discarded: "∅", unreached: "", drafted: "", root: "" };
+const MARKS = { accepted: "✓", refused: "✗", discarded: "∅" };
+// The marks as lines in a box of 10 x 10: text would cost a layout each.
+const CHECK = "M1,5.4 L4,8.4 L9,1.8";
+const CROSS = "M1.8,1.8 L8.2,8.2 M8.2,1.8 L1.8,8.2";
+const PATHS = { accepted: CHECK, refused: CROSS, passed: CROSS, discarded: "M1.5,5 a3.5,3.5 0 1 0 7,0 a3.5,3.5 0 1 0 -7,0 M2,9 L8,1" };
 const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
 const PAD = 12;
 
@@ -28,6 +32,36 @@ export class Tree {
     this.zoom = 1;
     this.pan = { x: 0, y: 0 };
     this.#drag();
+    this.#listen();
+  }
+
+  /** One set of listeners for all chips: they are rebuilt with every step. */
+  #listen() {
+    const over = (event) => {
+      const g = event.target.closest?.(".chip");
+      const id = g ? Number(g.getAttribute("data-node")) : null;
+      return g && this.parts?.has(id) ? { g, id } : null;
+    };
+    const show = (event) => {
+      const at = over(event);
+      if (at && this.player.tooltip.owner !== at.g) this.player.tooltip.show(at.g, this.#tip(this.parts.get(at.id).item));
+    };
+    const hide = (event) => {
+      const at = over(event);
+      if (at && !at.g.contains(event.relatedTarget)) this.player.tooltip.hide(at.g);
+    };
+    const choose = (event) => {
+      const at = over(event);
+      if (at && at.id >= 0) this.player.choose(at.id);
+    };
+    for (const name of ["pointerover", "focusin"]) this.svg.addEventListener(name, show);
+    for (const name of ["pointerout", "focusout"]) this.svg.addEventListener(name, hide);
+    this.svg.addEventListener("click", choose);
+    this.svg.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      choose(event);
+    });
   }
 
   refresh() {
@@ -40,7 +74,7 @@ export class Tree {
     }, sign);
     put(this.zoomBox, zoom(1.25, "+", "in"), zoom(0.8, "−", "out"), zoom(0, "⤢", "fit"));
     put(this.legend, STATES.map((state) => h("li", { class: `k-${state}` },
-      h("span", { class: "swatch", "aria-hidden": "true" }, state === "bonus" ? "★" : MARKS[state] || " "),
+      h("span", { class: "swatch", "aria-hidden": "true" }, state === "bonus" ? "★" : MARKS[state] ?? " "),
       strings.say(`player.state_short.${state}`))));
     this.key = "";
   }
@@ -134,30 +168,20 @@ export class Tree {
       }
       const chip = this.#chip(item, box, font);
       chips.append(chip.g);
-      this.parts.set(item.id, { ...chip, edge, item });
+      this.parts.set(item.id, { ...chip, edge, item, box });
     }
-    this.canvas.replaceChildren(edges, chips);
+    this.ring = s("rect", { class: "ring", rx: font * 0.68 });
+    this.canvas.replaceChildren(edges, this.ring, chips);
   }
 
   #chip(item, box, font) {
     const r = font * 0.5;
-    const mark = s("text", { class: "mark", x: box.w - font * 0.62, y: box.h / 2 + font * 0.33, "font-size": font * 0.86 });
+    const size = font * 0.062;
+    const mark = item.id > 0 ? s("path", { class: "mark", transform: `translate(${(box.w - font * 0.92).toFixed(1)},${((box.h - font * 0.62) / 2).toFixed(1)}) scale(${size.toFixed(3)})` }) : null;
     const label = this.#label(item, box, font);
     const cap = item.cap ? s("path", { class: "cap", d: `M${r},0 h${item.cap - r} v${box.h} h${-(item.cap - r)} q${-r},0 ${-r},${-r} v${-(box.h - 2 * r)} q0,${-r} ${r},${-r} z` }) : null;
-    const badge = item.cap ? s("text", { class: "from-level", x: item.cap / 2, y: box.h / 2 + font * (item.id < 0 ? 0.36 : 0.24), "font-size": item.id < 0 ? font : font * this.#small }, item.badge) : null;
-    const score = item.node.score === null || item.node.score === undefined || this.crowded ? null
-      : s("text", { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": font * this.#small }, this.player.strings.prob(item.node.score));
     const g = s("g", { class: "chip", transform: `translate(${box.x.toFixed(1)},${box.y.toFixed(1)})`, "data-node": item.id, tabindex: item.id >= 0 ? "-1" : null, role: item.id >= 0 ? "button" : "img" },
-      s("rect", { class: "body", width: box.w, height: box.h, rx: r }), cap, badge, label, mark, score);
-    if (item.id >= 0) {
-      g.addEventListener("click", () => this.player.choose(item.id));
-      g.addEventListener("keydown", (e) => {
-        if (e.key !== "Enter") return;
-        e.preventDefault();
-        this.player.choose(item.id);
-      });
-    }
-    this.player.tooltip.attach(g, () => this.#tip(item));
+      s("rect", { class: "body", width: box.w, height: box.h, rx: r }), cap, label, mark);
     return { g, mark };
   }
 
@@ -170,11 +194,15 @@ export class Tree {
     for (const p of item.pieces) {
       const width = this.#pieceWidth(p, font);
       const small = p.kind !== "text" && p.kind !== "special";
-      spans.push(s("tspan", { x: x.toFixed(1), class: p.kind, "font-size": small ? font * 0.8 : font }, p.shown));
+      spans.push(s("tspan", { x: x.toFixed(1), class: `label ${p.kind}`, "font-size": small ? font * 0.8 : font }, p.shown));
       if (p.kind === "space") blanks.push(`M${(x + 1).toFixed(1)},${(y - font * 0.16).toFixed(1)}v${font * 0.2}h${(width - 3).toFixed(1)}v${-font * 0.2}`);
       x += width;
     }
-    const text = s("text", { class: "label", y, "font-size": font }, spans);
+    if (item.cap) spans.push(s("tspan", { class: "from-level", x: item.cap / 2, y: (box.h / 2 + font * (item.id < 0 ? 0.36 : 0.24)).toFixed(1), "font-size": item.id < 0 ? font : font * this.#small }, item.badge));
+    const { score } = item.node;
+    if (score !== null && score !== undefined && !this.crowded)
+      spans.push(s("tspan", { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": font * this.#small }, this.player.strings.prob(score)));
+    const text = s("text", { y, "font-size": font }, spans);
     return blanks.length ? s("g", {}, text, s("path", { class: "blank", d: blanks.join("") })) : text;
   }
 
@@ -232,9 +260,12 @@ export class Tree {
       const part = this.parts.get(this.focused);
       part?.g.classList.remove("focus");
       part?.g.setAttribute("tabindex", "-1");
-      this.parts.get(scene.focus)?.g.classList.add("focus");
-      this.parts.get(scene.focus)?.g.setAttribute("tabindex", "0");
+      const now = this.parts.get(scene.focus);
+      now?.g.classList.add("focus");
+      now?.g.setAttribute("tabindex", "0");
       this.focused = scene.focus;
+      const { x, y, w, h: tall } = now?.box ?? { x: 0, y: 0, w: 0, h: 0 };
+      for (const [name, value] of [["x", x - 4], ["y", y - 4], ["width", w + 8], ["height", tall + 8]]) this.ring.setAttribute(name, value.toFixed(1));
     }
   }
 
@@ -246,7 +277,7 @@ export class Tree {
       const source = id < 0 ? "bonus" : part.item.node.source;
       part.g.setAttribute("class", `chip ${state} o-${source}${id === this.focused ? " focus" : ""}`);
       part.edge?.setAttribute("class", `edge ${state} o-${source}`);
-      text(part.mark, MARKS[state] ?? "");
+      part.mark?.setAttribute("d", PATHS[state] ?? "");
       part.g.setAttribute("aria-label", strings.say("player.chip_label", { token: plain(model.look(token)), state: strings.say(`player.state.${state === "hidden" ? "drafted" : state}`) }));
     }
     const opacity = state !== "hidden" && fresh < 1 ? (0.15 + 0.85 * fresh).toFixed(2) : null;
@@ -307,7 +338,7 @@ export class Tree {
   #zoomBy(factor) {
     this.zoom = factor ? clamp(this.zoom * factor, 0.3, 4) : 1;
     this.pan = { x: 0, y: 0 };
-    this.player.draw(true);
+    this.player.draw();
   }
 
   #drag() {
@@ -321,7 +352,7 @@ export class Tree {
     this.svg.addEventListener("pointermove", (e) => {
       if (!from) return;
       this.pan = { x: e.clientX - from.x, y: e.clientY - from.y };
-      this.player.draw(true);
+      this.player.draw();
     });
     for (const end of ["pointerup", "pointercancel"]) this.svg.addEventListener(end, () => (from = null));
     this.svg.addEventListener("wheel", (e) => {

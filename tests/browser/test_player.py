@@ -1,0 +1,445 @@
+"""The player in a real browser, as the exported file shows it, with the network off."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from player_traces import HOSTILE, PIECES, THUMB, hostile_trace, random_trace
+from playwright.sync_api import Page
+
+from specviz import player
+from specviz.trace import Trace
+
+SEEK_MS = float(os.environ.get("SPECVIZ_SEEK_MS", "16"))
+Opener = Callable[..., Page]
+
+
+@pytest.fixture
+def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
+    """Open the exported file of a trace; ``window.it`` is its player."""
+
+    def show_(trace: Trace, start_step: int | None = None, **options: Any) -> Page:
+        # The page keeps its own player to itself; the tests mount another one on the same data.
+        path = tmp_path / "run.html"
+        path.write_text(player.export_html(trace, start_step=start_step), "utf-8")
+        page = open_page(path.as_uri(), **options)
+        page.evaluate(
+            """() => {
+              const data = JSON.parse(document.getElementById('run').textContent);
+              const fresh = document.createElement('div');
+              document.getElementById('player').replaceWith(fresh);
+              window.data = data;
+              window.states = [];
+              window.it = SpecvizPlayer.mount(fresh, {...data.options, onState: (s) => states.push(s)});
+              it.load(data.payload);
+            }"""
+        )
+        wait(page, "document.querySelector('div').shadowRoot.querySelector('.chip')")
+        return page
+
+    return show_
+
+
+def wait(page: Page, condition: str) -> None:
+    """Poll from outside: the exported page's policy forbids evaluating strings inside it."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"never became true: {condition}")
+
+
+def state(page: Page) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate("it.state()")
+    return found
+
+
+def focus(page: Page) -> None:
+    page.locator("section.sv").focus()
+
+
+def press(page: Page, *keys: str) -> dict[str, Any]:
+    for key in keys:
+        page.keyboard.press(key)
+    return state(page)
+
+
+def drawn(page: Page) -> Any:
+    """All texts of the player and the state of every chip."""
+    return page.evaluate(
+        """() => {
+          const root = document.querySelector('div').shadowRoot;
+          const view = (s) => [...root.querySelectorAll(s)].map((e) => e.textContent);
+          return {
+            texts: ['.head', '.lanes', '.flow', '.tree', '.memory', '.caption', '.step-of'].map(view),
+            chips: [...root.querySelectorAll('.chip')].map((c) => c.getAttribute('class')),
+            shown: root.querySelectorAll('.t:not(.off)').length,
+            blocks: [...root.querySelectorAll('.rest path')].map((p) => p.getAttribute('d')),
+          };
+        }"""
+    )
+
+
+def test_the_exported_file_opens_paused_on_its_step_without_a_network(
+    open_page: Opener, tmp_path: Path
+) -> None:
+    trace = random_trace(4, 12, 10)
+    path = tmp_path / "run.html"
+    path.write_text(player.export_html(trace, start_step=7), "utf-8")
+    page = open_page(path.as_uri(), offline=True)
+    assert page.locator("svg.tree").get_attribute("data-step") == "7"
+    assert page.locator(".step-of").inner_text() == "step 8 of 12"
+    assert page.locator(".chip").count() == 12
+    assert page.locator(".title").inner_text() == "RECAP"
+    assert "same text as plain decoding" in page.locator(".head .badge").inner_text()
+
+
+def test_hostile_texts_stay_texts(show: Callable[..., Page]) -> None:
+    page = show(hostile_trace())
+    steps = len(hostile_trace().run("decoder").steps)  # type: ignore[union-attr]
+    seen = ""
+    for index in range(steps):
+        page.evaluate("(i) => it.seekStep(i)", index)
+        seen += page.locator("section.sv").inner_text() + page.locator("svg.tree").text_content()
+        for chip in page.locator(".chip[data-node='1'], .chip[data-node='2']").all():
+            chip.dispatch_event("pointerenter")
+            seen += page.locator(".tip").text_content()  # type: ignore[operator]
+    counts = page.evaluate(
+        """() => ['img', 'script', 'b', 'iframe'].map(
+             (tag) => document.querySelector('div').shadowRoot.querySelectorAll(tag).length)"""
+    )
+    assert counts == [0, 0, 0, 0]
+    for text in ("${alert(1)}", "`", "\\u", "{{x}}", "<img src=x onerror=alert(1)>", "</script>"):
+        assert text in seen
+    assert "&lt;" in seen and "<b>bold</b>" in seen and "{name}" in seen
+    assert "\u202e" not in seen, "a direction override reached the page"
+    assert "RLO" in seen
+
+
+def test_every_string_is_in_the_catalogue(show: Callable[..., Page]) -> None:
+    page = show(hostile_trace())
+    page.evaluate("it.set('expert', true)")
+    for beat in range(0, 60):
+        page.evaluate("(t) => it.seek(t)", beat)
+        assert "player." not in page.locator("section.sv").text_content()  # type: ignore[operator]
+
+
+def test_whitespace_and_special_tokens_are_told_apart(show: Callable[..., Page]) -> None:
+    page = show(hostile_trace())
+    labels = []
+    for step in (2, 3):
+        page.evaluate("(i) => it.seekStep(i)", step)
+        labels += [
+            "".join(chip.locator(".label").all_text_contents())
+            for chip in page.locator(".chip.accepted").all()
+        ]
+    assert labels == ["<b>bold</b>", "&lt;", "␠the", "↵↵", "⇥", "␠"]
+    blank = page.locator(".chip.accepted .blank").last.bounding_box()
+    assert blank is not None and blank["width"] > 4
+    focus(page)
+    page.keyboard.press("End")
+    assert page.locator(".t .pc.special").all_text_contents() == ["<end>"]
+    assert page.locator(".t:not(.off)", has_text="<end>").count() > 1, "the lookalike is text"
+
+
+def test_an_emoji_in_three_tokens_is_bytes_until_it_is_whole(show: Callable[..., Page]) -> None:
+    trace = hostile_trace()
+    steps = trace.run("decoder").steps  # type: ignore[union-attr]
+    split = next(i for i, s in enumerate(steps) if PIECES[s.emitted[0]] == THUMB[:2])
+    page = show(trace)
+    page.evaluate("(i) => it.seekStep(i)", split)
+    visible = "() => document.querySelector('div').shadowRoot.querySelector('.flow').innerText"
+    marks = page.evaluate(
+        """() => [...document.querySelector('div').shadowRoot.querySelectorAll('.t:not(.off) .p [data-mark]')]
+             .filter((e) => e.offsetParent).map((e) => e.dataset.mark)"""
+    )
+    assert marks == ["F0", "9F", "part 1/3", "91", "8D", "F0", "part 2/3"]
+    assert "👍" not in page.evaluate(visible)
+    page.evaluate("(i) => it.seekStep(i)", split + 1)
+    assert page.evaluate(visible).count("👍🏽") == 1
+    assert page.evaluate(visible).count("👍") == 1
+
+
+def test_nodes_after_the_end_are_marked_discarded(show: Callable[..., Page]) -> None:
+    trace = hostile_trace()
+    last = len(trace.run("decoder").steps) - 1  # type: ignore[union-attr]
+    page = show(trace, start_step=last)
+    assert page.locator(".chip[data-node='1']").get_attribute("class").startswith("chip accepted")  # type: ignore[union-attr]
+    assert page.locator(".chip[data-node='2']").get_attribute("class").startswith("chip accepted")  # type: ignore[union-attr]
+    assert page.locator(".chip[data-node='3']").get_attribute("class").startswith("chip discarded")  # type: ignore[union-attr]
+    assert page.locator(".chip.bonus").count() == 0
+    assert "discarded" in page.locator(".caption .why").inner_text()
+
+
+def test_keys_move_by_event_and_by_step_only_with_the_focus(show: Callable[..., Page]) -> None:
+    trace = random_trace(9, 30, 8)
+    page = show(trace, start_step=5)
+    page.evaluate("document.activeElement.blur()")
+    assert press(page, "ArrowLeft")["step"] == 5
+    focus(page)
+    start = state(page)
+    assert (start["phase"], start["step"]) == ("emit", 5)
+    assert press(page, "ArrowLeft")["phase"] == "walk"
+    assert press(page, "ArrowRight")["beat"] == start["beat"]
+    assert press(page, "Shift+ArrowRight")["step"] == 6
+    assert press(page, "Shift+ArrowLeft", "Shift+ArrowLeft")["step"] == 4
+    assert press(page, "End")["phase"] == "finish"
+    assert press(page, "Home")["phase"] == "prefill"
+    steps = trace.run("decoder").steps  # type: ignore[union-attr]
+    first = next(s.index for s in steps if not s.walk)
+    assert press(page, "r")["step"] == first
+    full = [s.index for s in steps if s.walk and all(n.parent != s.walk[-1] for n in s.nodes)]
+    after = [i for i in full if i > first] or full
+    if after:
+        assert press(page, "a")["step"] == after[0]
+    assert press(page, " ")["playing"] is True
+    assert press(page, " ")["playing"] is False
+    press(page, "?")
+    assert page.locator(".help").is_visible()
+    press(page, "Escape")
+    assert page.locator(".help").is_hidden()
+
+
+def test_tab_goes_through_and_leaves(show: Callable[..., Page]) -> None:
+    page = show(random_trace(9, 5, 4))
+    page.evaluate("document.body.append(Object.assign(document.createElement('button'), {id: 'after'}))")
+    focus(page)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "after":
+            return
+    pytest.fail("Tab never left the player")
+
+
+def test_arrows_walk_the_guesses_and_escape_lets_go(show: Callable[..., Page]) -> None:
+    page = show(random_trace(9, 5, 6), start_step=2)
+    focus(page)
+    before = state(page)["focus"]
+    press(page, "ArrowDown")
+    chosen = state(page)["focus"]
+    assert chosen != before
+    assert page.locator(".chip.focus").get_attribute("data-node") == str(chosen)
+    assert press(page, "Escape")["focus"] == before
+
+
+def test_the_step_drawn_is_the_step_asked(show: Callable[..., Page]) -> None:
+    page = show(random_trace(6, 40, 12))
+    bar = page.locator(".scrub").bounding_box()
+    assert bar is not None
+    for asked in (0, 7, 23, 39, 12):
+        x = bar["x"] + 8 + (asked + 1) / 40 * (bar["width"] - 16)
+        page.mouse.move(x, bar["y"] + 20)
+        page.mouse.down()
+        page.mouse.up()
+        found = state(page)
+        assert (found["step"], found["drawn"], found["phase"]) == (asked, asked, "emit")
+        assert page.locator(".scrub").get_attribute("aria-valuenow") == str(asked + 1)
+
+
+def test_seeking_a_long_run_is_fast(show: Callable[..., Page]) -> None:
+    page = show(random_trace(11, 300, 24))
+    session = page.context.new_cdp_session(page)
+    # Time of the page's own thread: other work on the machine does not count.
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        found = session.send("Performance.getMetrics")["metrics"]
+        values = {m["name"]: m["value"] for m in found}
+        kinds = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+        return 1000 * sum(values[kind] for kind in kinds)
+
+    draw = random.Random(7)
+    seeks = [draw.randrange(300) for _ in range(230)]
+    times = []
+    for asked in seeks:
+        before = spent()
+        drawn_step = page.evaluate(
+            """(i) => {
+              it.seekStep(i);
+              document.querySelector('div').shadowRoot.querySelector('.sv').offsetHeight;
+              return it.state().drawn;
+            }""",
+            asked,
+        )
+        times.append(spent() - before)
+        assert drawn_step == asked
+    times = sorted(times[30:])
+    assert times[round(0.95 * len(times))] < SEEK_MS, (times[100], times[190])
+
+
+def test_memory_stays_flat_over_many_seeks(show: Callable[..., Page]) -> None:
+    page = show(random_trace(11, 300, 24))
+    session = page.context.new_cdp_session(page)
+    page.evaluate("for (let i = 0; i < 300; i++) it.seekStep(i)")
+
+    def nodes() -> int:
+        session.send("HeapProfiler.collectGarbage")
+        found: int = session.send("Memory.getDOMCounters")["nodes"]
+        return found
+
+    first = nodes()
+    page.evaluate("for (let k = 0; k < 3; k++) for (let i = 0; i < 300; i++) it.seekStep(i)")
+    assert nodes() < first + 1500
+
+
+def test_live_updates_with_gap_and_overlap_end_as_a_load_does(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 14, 9)
+    page = show(trace)
+    page.evaluate("it.seekStep(13)")
+    whole = drawn(page)
+    cut = [(0, 3), (3, 5), (4, 9), (12, 14), (14, 20), (18, len(trace.events))]
+    updates = [
+        player.update(trace.events[:end], "live", first, live=end < len(trace.events))
+        for first, end in cut
+    ]
+    page.evaluate(
+        """async ({updates, events}) => {
+          const asked = [];
+          window.asked = asked;
+          it.destroy();
+          const host = document.createElement('div');
+          document.querySelector('div').replaceWith(host);
+          it = SpecvizPlayer.mount(host, {...data.options, fetchEvents: async (run, from) => {
+            asked.push([run, from]);
+            await new Promise((go) => setTimeout(go, 20));
+            return events.slice(from, 12);
+          }});
+          it.load({version: 1, run_id: 'live', events: [], total: 0, live: true});
+          for (const update of updates) {
+            it.push(update);
+            await new Promise(requestAnimationFrame);
+          }
+          await new Promise((go) => setTimeout(go, 200));
+          it.seekStep(13);
+        }""",
+        {"updates": updates, "events": player.payload(trace)["events"]},
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("asked") == [["live", 9]]
+    assert state(page)["events"] == len(trace.events)
+    live = drawn(page)
+    assert live == whole
+
+
+def test_a_running_decoder_is_followed_until_a_person_moves(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 6, 5)
+    page = show(trace)
+
+    def push(first: int, end: int) -> None:
+        update = player.update(trace.events[:end], "next", first)
+        page.evaluate("(u) => it.push(u)", update)
+
+    push(0, 4)
+    assert "still running" in page.locator(".head .badge").inner_text()
+    wait(page, "it.state().step === 1 && it.state().phase === 'emit'")
+    assert state(page)["run"] == "next"
+    focus(page)
+    press(page, "Home")
+    push(4, 6)
+    page.wait_for_timeout(300)
+    assert (state(page)["phase"], state(page)["follow"]) == ("prefill", False)
+    page.get_by_role("button", name="Live").click()
+    assert state(page)["step"] == 3
+
+
+def test_pause_before_reveal_stops_between_guessing_and_the_pass(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 3, 4), start_step=0)
+    focus(page)
+    press(page, "p")
+    page.evaluate("it.set('speed', '8')")
+    press(page, " ")
+    wait(page, "!it.state().playing")
+    found = state(page)
+    assert (found["step"], found["phase"]) == (1, "draft")
+    assert page.locator(".chip.drafted").count() == 4
+    assert page.locator(".chip.accepted, .chip.refused").count() == 0
+
+
+def test_reduced_motion_goes_in_whole_events(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 3, 4), start_step=0, reduced_motion="reduce")
+    page.evaluate("states.length = 0; it.set('speed', '8'); it.play()")
+    wait(page, "states.length > 4")
+    page.evaluate("it.pause()")
+    times = page.evaluate("states.map((s) => s.time)")
+    assert all(t == int(t) for t in times), times
+
+
+def test_moves_smoothly_otherwise(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 3, 4), start_step=0)
+    page.evaluate("it.set('speed', '0.25'); it.play()")
+    wait(page, "it.state().time % 1 > 0.05")
+
+
+@pytest.mark.parametrize("width", [390, 640, 1280])
+def test_no_sideways_scrolling(show: Callable[..., Page], width: int) -> None:
+    page = show(hostile_trace(), start_step=2, viewport={"width": width, "height": 800})
+    for projector in (False, True):
+        page.evaluate("(on) => it.set('projector', on)", projector)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        inside = page.evaluate(
+            """() => [...document.querySelector('div').shadowRoot.querySelectorAll('button, .panel, .caption')]
+                 .filter((e) => e.offsetParent && e.getBoundingClientRect().right > innerWidth + 1)
+                 .map((e) => e.className)"""
+        )
+        assert inside == []
+
+
+def test_touch_targets_on_a_phone(show: Callable[..., Page]) -> None:
+    page = show(hostile_trace(), start_step=2, viewport={"width": 390, "height": 844})
+    for box in page.locator(".transport button, .transport select").all():
+        size = box.bounding_box()
+        assert size is not None
+        assert (size["width"] >= 44, size["height"] >= 44) == (True, True)
+
+
+def test_labels_do_not_overlap_in_a_large_tree(show: Callable[..., Page]) -> None:
+    for nodes in (24, 96):
+        page = show(random_trace(nodes, 6, nodes))
+        for index in range(6):
+            page.evaluate("(i) => it.seekStep(i)", index)
+            clashes = page.evaluate(
+                """() => {
+                  const boxes = [...document.querySelector('div').shadowRoot.querySelectorAll('.chip .body')]
+                    .map((b) => b.getBoundingClientRect());
+                  let clashes = 0;
+                  for (let i = 0; i < boxes.length; i++)
+                    for (let j = 0; j < i; j++) {
+                      const [a, b] = [boxes[i], boxes[j]];
+                      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) clashes++;
+                    }
+                  return [boxes.length, clashes];
+                }"""
+            )
+            assert clashes == [nodes + 2, 0]
+
+
+def test_theme_follows_the_class_above(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 3, 4), color_scheme="light")
+    assert page.locator("section.sv").get_attribute("data-theme") == "light"
+    page.evaluate("document.body.classList.add('dark')")
+    wait(
+        page,
+        "document.querySelector('div').shadowRoot.querySelector('.sv').dataset.theme === 'dark'")
+
+
+def test_scene_is_a_pure_function(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 5, 6))
+    assert page.evaluate(
+        """() => {
+          const before = JSON.stringify(data.payload);
+          const last = SpecvizPlayer.lastTime(data.payload);
+          const all = () => Array.from({length: last + 1}, (_, t) => JSON.stringify(SpecvizPlayer.scene(data.payload, t)));
+          const one = all().reverse();
+          const two = all().reverse();
+          return one.every((s, i) => s === two[i]) && before === JSON.stringify(data.payload);
+        }"""
+    )
+
+
+def test_hostile_texts_cover_the_list() -> None:
+    assert {t for t in HOSTILE if t.encode() in PIECES} == set(HOSTILE)

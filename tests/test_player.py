@@ -1,0 +1,110 @@
+"""The player's payload, live updates, and the exported file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
+
+from specviz import catalog, player
+from specviz.trace import Trace, dumps, loads
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_payload_holds_the_stored_events_and_their_summary() -> None:
+    trace = random_trace(1, 3, 6)
+    found = player.payload(trace, run_id="r1")
+    assert [loads(json.dumps(e)) for e in found["events"]] == list(trace.events)
+    assert (found["run_id"], found["total"], found["live"]) == ("r1", len(trace.events), False)
+    emitted = sum(len(s.emitted) for s in trace.run("decoder").steps)  # type: ignore[union-attr]
+    assert found["summary"]["decoder"]["tau"] == emitted / 3
+    assert player.payload(trace)["run_id"] == "made-up"
+
+
+def test_update_sends_only_what_is_new_and_says_where_it_begins() -> None:
+    trace = random_trace(1, 3, 6)
+    found = player.update(trace, "r1", 2, stage={"name": "prefill", "done": 1, "total": 4})
+    assert [loads(json.dumps(e)) for e in found["events"]] == list(trace.events[2:])
+    assert (found["first"], found["total"], found["live"]) == (2, len(trace.events), True)
+    assert found["stage"] == {"name": "prefill", "done": 1, "total": 4}
+    assert player.update(trace.events[:1], "r1", 1)["events"] == []
+
+
+def test_pauses_where_some_guesses_were_right_and_one_was_refused() -> None:
+    draw = random.Random(2)
+    steps = [
+        step(draw, 0, 16, 0, 0),
+        step(draw, 1, 17, 6, 0),
+        step(draw, 2, 18, 6, 3),
+        step(draw, 3, 19, 3, 3),
+    ]
+    assert any(node.parent == 3 for node in steps[2].nodes)
+    assert player.interesting_step(bundle(steps)) == 2
+    assert player.payload(bundle(steps))["start_step"] == 2
+    assert player.payload(bundle(steps), start_step=1)["start_step"] == 1
+    assert player.interesting_step(Trace(())) is None
+
+
+def test_export_is_one_file_that_asks_for_nothing() -> None:
+    page = player.export_html(hostile_trace())
+    assert page == player.export_html(hostile_trace())
+    outside = re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//[^"'\s>]+|@import|url\(http""", page)
+    assert outside == []
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy[1]
+
+
+def test_no_text_of_a_trace_can_end_the_script_that_carries_it() -> None:
+    page = player.export_html(hostile_trace())
+    data = re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.S)
+    assert data is not None
+    assert not set("<>&\u2028\u2029") & set(data[1])
+    texts = json.loads(data[1])["payload"]["events"][0]["messages"][0]["text"]
+    assert texts == "".join(HOSTILE)
+    assert json.loads(player.script_json({"a": "\u2028</script>"})) == {"a": "\u2028</script>"}
+
+
+def test_the_events_in_the_file_are_the_lines_of_a_trace() -> None:
+    trace = hostile_trace()
+    lines = [json.dumps(e, ensure_ascii=False, separators=(",", ":")) for e in player.payload(trace)["events"]]
+    assert lines == [dumps(e) for e in trace.events]
+
+
+def test_bundle_is_small() -> None:
+    assert len(gzip.compress(player.bundle_js().encode())) < 150_000
+    assert "SpecvizPlayer" in player.bundle_js()
+
+
+def test_every_key_that_the_sources_name_is_in_the_catalogue() -> None:
+    known = catalog.strings("en")
+    missing = []
+    for path in sorted((ROOT / "assets/player/src").rglob("*.js")):
+        for key in re.findall(r"[\"'`](player\.[a-z_.]+)[\"'`]", path.read_text("utf-8")):
+            if key not in known and f"{key}.other" not in known:
+                missing.append(f"{path.name}: {key}")
+    assert missing == []
+
+
+def test_committed_bundle_is_made_from_the_sources(tmp_path: Path) -> None:
+    folder = ROOT / "assets/player"
+    modules = os.environ.get("NODE_PATH") or str(folder / "node_modules")
+    if shutil.which("node") is None or not Path(modules, ".bin/esbuild").exists():
+        pytest.skip("node with esbuild and d3-hierarchy is not installed")
+    fresh = tmp_path / "bundle.js"
+    subprocess.run(
+        ["sh", str(folder / "build.sh"), str(fresh)],
+        check=True,
+        env={**os.environ, "NODE_PATH": modules},
+    )
+    assert fresh.read_text("utf-8") == player.bundle_js(), "run make player"
