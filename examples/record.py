@@ -92,10 +92,10 @@ EXAMPLES = (
     ),
     Example(
         name="list",
-        title="List: ten ways to save water",
-        description="Every line begins alike, and towards the end the model repeats itself word "
-        "for word: copied continuations carry whole lines.",
-        prompt="List ten ways to save water at home, one sentence each.",
+        title="List: seven days, seven meals",
+        description="Every line has the same shape, and this small model serves the same dish all "
+        "week: the name of the day is refused, the rest of the line accepted at once.",
+        prompt="List the seven days of the week. For each day, suggest one meal to cook.",
         max_new_tokens=128,
     ),
     Example(
@@ -131,9 +131,9 @@ EXAMPLES = (
     ),
     Example(
         name="lookup",
-        title="Prompt lookup: correcting a text",
-        description="The answer mostly repeats the prompt, so a chain copied from it is right for "
-        "many tokens at once; where the answer departs, everything after is refused.",
+        title="Prompt lookup: the best case for copying",
+        description="Asked to correct a text, this small model repeats it word for word, so a "
+        "chain copied from the prompt is right every time. Few tasks are like that.",
         prompt="Repeat this text and correct the spelling: The old lighthouse stood at the end of "
         "the harbour. Every evening the keeper climbed the stares and lit the lamp. Every morning "
         "the keeper climbed the stares and put out the lamp. The ships in the harbour new the "
