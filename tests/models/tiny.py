@@ -33,9 +33,9 @@ CHAT = (
 )
 SHAPE: dict[str, Any] = {
     "vocab_size": VOCABULARY,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 4,
+    "hidden_size": 48,
+    "intermediate_size": 64,
+    "num_attention_heads": 6,
     "num_key_value_heads": 2,
     "head_dim": 8,
     "max_position_embeddings": 512,
