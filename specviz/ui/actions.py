@@ -151,8 +151,7 @@ class Actions:
         """status, run, stop after Stop was pressed."""
         if not visit.busy:
             return KEEP, *self._buttons(running=False)
-        visit.stop()
-        if visit.busy:
+        if visit.stop():
             line = status(text("ui.stage.stopping", self.lang), "busy")
             return line, KEEP, gr.update(interactive=False)
         return status(text("ui.stage.stopped", self.lang)), *self._buttons(running=False)

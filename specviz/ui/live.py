@@ -47,14 +47,14 @@ def follow(
     recording, stage = live.recording, Stage("load")
     sent, last = 0, -INTERVAL
     try:
-        if live.stopped:
+        if live.halted():
             return
         with closing(decode(live.job)) as events:  # type: ignore[type-var]
             for event in events:
                 recording.add(event)
                 keeper.add(event)
                 stage = stage_of(event, stage, live.job.max_new_tokens)
-                if live.stopped:
+                if live.halted():
                     break
                 now = clock()
                 if now - last >= INTERVAL:
@@ -79,7 +79,9 @@ def stage_of(event: Event, before: Stage, budget: int) -> Stage:
         case Step():
             done = before.done if before.name == part else 1
             return Stage(part, done + len(event.emitted), budget)
-        case Header() | Finish():
+        case Header():
             return before if event.role == "decoder" else Stage(part, 0, budget)
+        case Finish():
+            return before
         case _:
             return Stage("check")

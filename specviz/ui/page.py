@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
+from gradio import events
 
 from specviz.catalog import text
 from specviz.ui.actions import Actions
@@ -106,11 +107,12 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
         _wire_run(controls, stop, actions, visit, shown, summaries)
         _wire_form(controls, below, actions, visit)
-        gr.api(
+        events.api(
             generate(actions.decode), api_name="generate",
             api_description=text("ui.api", lang), **DEVICE,
         )  # fmt: skip
-    return page
+    built: gr.Blocks = page
+    return built
 
 
 def _controls(lang: str) -> Controls:

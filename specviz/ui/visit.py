@@ -27,6 +27,10 @@ class Live:
     stopped: bool = False
     ended: bool = False
 
+    def halted(self) -> bool:
+        """Whether Stop was pressed, possibly by another thread a moment ago."""
+        return self.stopped
+
 
 @dataclass
 class Visit:
@@ -49,12 +53,17 @@ class Visit:
         """Whether a run is waiting or going on."""
         return self.live is not None and not self.live.ended
 
-    def stop(self) -> None:
-        """End the run that is waiting or going on, if any; twice is harmless."""
-        if self.live is not None and not self.live.ended:
-            self.live.stopped = True
-            # A run that waits in the queue has nobody who would end it.
-            self.live.ended = not self.live.started
+    def stop(self) -> bool:
+        """End the run that is waiting or going on, if any; twice is harmless.
+
+        True when it has begun, so that its step has to end first.
+        """
+        if self.live is None or self.live.ended:
+            return False
+        self.live.stopped = True
+        # A run that waits in the queue has nobody who would end it.
+        self.live.ended = not self.live.started
+        return self.live.started
 
 
 class Desk:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from .visitor import enter, server, visitor  # noqa: F401  (fixtures of the page's tests)
+
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -1,0 +1,109 @@
+"""Charts: recorded numbers in the bars, literal text in the labels, the same bytes each time."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.trace import Recording, Tally, Trace
+from specviz.views import charts
+from specviz.views.tokens import for_plotly, show
+
+
+def test_accepted_per_step_stacks_guesses_and_the_targets_own(trace: Trace) -> None:
+    chart = charts.accepted_per_step(trace)
+    guessed, own, tau = chart.data
+    assert guessed.x == (1, 2, 3)
+    assert guessed.y == (1, 0, 1)
+    assert own.y == (1, 1, 0)
+    assert tau.y == (pytest.approx(4 / 3), pytest.approx(4 / 3)) and tau.name == "tau 1.33"
+
+
+def test_speed_draws_both_runs_on_one_clock(trace: Trace) -> None:
+    decoder, baseline = charts.speed(trace).data
+    assert (decoder.name, baseline.name) == ("recap", "plain decoding")
+    assert decoder.x == (0.5, 1.5, 2.3, 2.5)
+    assert decoder.y == (1, 3, 4, 5)
+    assert baseline.x == (0.5, 1.0, 1.5, 2.0, 2.5)
+    assert baseline.y == (1, 2, 3, 4, 5)
+
+
+def test_origins_count_kept_tokens_and_spent_guesses(trace: Trace) -> None:
+    (bars,) = charts.origins(trace).data
+    rows = dict(zip(bars.y, zip(bars.x, bars.text, strict=True), strict=True))
+    assert rows == {
+        "memory, last two": (2, "2 kept of 2 guessed"),
+        "memory, last token": (0, "0 kept of 3 guessed"),
+        "copied continuation": (0, "0 kept of 1 guessed"),
+        "the target itself": (3, "3, one per pass"),
+    }
+    assert sum(bars.x) == 5  # every emitted token once
+
+
+def test_cost_splits_the_measured_seconds(trace: Trace) -> None:
+    chart = charts.cost(trace)
+    spent = {bar.name: bar.x for bar in chart.data}
+    assert chart.data[0].y == ("plain decoding", "recap")
+    assert spent == {
+        "prompt": (0.5, 0.5),
+        "target passes": (2.0, 1.3),
+        "drafting": (0.0, 0.3),
+        "keeping rows": (0.0, 0.1),
+        "loop": (0.0, pytest.approx(0.3)),
+    }
+    assert chart.data[1].hovertext[1] == (
+        "target passes: 1.300 s, 52.0 % of this run<br>500.0 ms per token after the prompt"
+    )
+
+
+def test_levels_show_coverage_and_precision(trace: Trace) -> None:
+    assert charts.tally(trace) == {1: Tally(3, 3, 1), 2: Tally(2, 1, 1)}
+    coverage, precision = charts.levels(trace).data
+    assert coverage.x == ("memory, last two", "memory, last token")
+    assert (coverage.y, coverage.text) == ((50.0, 100.0), ("1 of 2", "3 of 3"))
+    assert (precision.y, precision.text) == ((100.0, 33.33), ("1 of 1", "1 of 3"))
+
+
+@pytest.mark.parametrize("name", charts.CHARTS)
+def test_a_chart_has_the_same_bytes_each_time_and_exists_for_every_prefix(
+    trace: Trace, name: str
+) -> None:
+    draw = charts.CHARTS[name]
+    assert draw(trace).to_json() == draw(Trace(tuple(list(trace.events)))).to_json()
+    recording = Recording()
+    for event in trace.events:
+        recording.add(event)
+        assert '"data"' in draw(recording.trace).to_json()
+    assert draw(Trace(())).layout.annotations[0].text in (
+        "Nothing has been recorded yet.",
+        "This decoder keeps no memory levels.",
+    )
+
+
+def test_tokens_are_literal_in_hover_texts(trace: Trace) -> None:
+    hover = charts.accepted_per_step(trace).data[0].hovertext
+    assert hover[0] == (
+        "step 1: 1 of 4 guesses accepted<br>␠&#60;b&#62; &#60;/script&#62;"
+    )
+    assert hover[1].endswith("<br>‹E2 80›")
+
+
+@pytest.mark.parametrize(
+    ("piece", "seen"),
+    [
+        (b" the\n", "␠the↵"),
+        (b"\t", "⇥"),
+        (b"\x07", "‹U+0007›"),
+        ("\u202e".encode(), "‹U+202E›"),
+        (b"\xe2\x80", "‹E2 80›"),
+        ("家".encode(), "家"),
+        (None, "?"),
+    ],
+)
+def test_a_token_is_shown_visibly(piece: bytes | None, seen: str) -> None:
+    assert show(piece) == seen
+
+
+def test_plotly_gets_no_markup_no_entity_no_template_no_tex() -> None:
+    assert for_plotly("<br>&lt;%{y}$x$") == (
+        "&#60;br&#62;&#38;lt;&#37;&#123;y&#125;&#36;x&#36;"
+    )
