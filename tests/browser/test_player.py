@@ -35,7 +35,8 @@ def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
               document.getElementById('player').replaceWith(fresh);
               window.data = data;
               window.states = [];
-              window.it = SpecvizPlayer.mount(fresh, {...data.options, onState: (s) => states.push(s)});
+              const onState = (s) => states.push(s);
+              window.it = SpecvizPlayer.mount(fresh, {...data.options, onState});
               it.load(data.payload);
             }"""
         )
@@ -76,7 +77,7 @@ def drawn(page: Page) -> Any:
           const root = document.querySelector('div').shadowRoot;
           const view = (s) => [...root.querySelectorAll(s)].map((e) => e.textContent);
           return {
-            texts: ['.head', '.lanes', '.flow', '.tree', '.memory', '.caption', '.step-of'].map(view),
+            texts: ['.head', '.lanes', '.flow', '.tree', '.memory', '.caption'].map(view),
             chips: [...root.querySelectorAll('.chip')].map((c) => c.getAttribute('class')),
             shown: root.querySelectorAll('.t:not(.off)').length,
             blocks: [...root.querySelectorAll('.rest path')].map((p) => p.getAttribute('d')),
@@ -155,7 +156,8 @@ def test_an_emoji_in_three_tokens_is_bytes_until_it_is_whole(show: Callable[...,
     page.evaluate("(i) => it.seekStep(i)", split)
     visible = "() => document.querySelector('div').shadowRoot.querySelector('.flow').innerText"
     marks = page.evaluate(
-        """() => [...document.querySelector('div').shadowRoot.querySelectorAll('.t:not(.off) .p [data-mark]')]
+        """() => [...document.querySelector('div').shadowRoot
+             .querySelectorAll('.t:not(.off) .p [data-mark]')]
              .filter((e) => e.offsetParent).map((e) => e.dataset.mark)"""
     )
     assert marks == ["F0", "9F", "part 1/3", "91", "8D", "F0", "part 2/3"]
@@ -207,7 +209,9 @@ def test_keys_move_by_event_and_by_step_only_with_the_focus(show: Callable[..., 
 
 def test_tab_goes_through_and_leaves(show: Callable[..., Page]) -> None:
     page = show(random_trace(9, 5, 4))
-    page.evaluate("document.body.append(Object.assign(document.createElement('button'), {id: 'after'}))")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('button'), {id: 'after'}))"
+    )
     focus(page)
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -382,7 +386,8 @@ def test_no_sideways_scrolling(show: Callable[..., Page], width: int) -> None:
         page.evaluate("(on) => it.set('projector', on)", projector)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         inside = page.evaluate(
-            """() => [...document.querySelector('div').shadowRoot.querySelectorAll('button, .panel, .caption')]
+            """() => [...document.querySelector('div').shadowRoot
+                 .querySelectorAll('button, .panel, .caption')]
                  .filter((e) => e.offsetParent && e.getBoundingClientRect().right > innerWidth + 1)
                  .map((e) => e.className)"""
         )
@@ -404,14 +409,14 @@ def test_labels_do_not_overlap_in_a_large_tree(show: Callable[..., Page]) -> Non
             page.evaluate("(i) => it.seekStep(i)", index)
             clashes = page.evaluate(
                 """() => {
-                  const boxes = [...document.querySelector('div').shadowRoot.querySelectorAll('.chip .body')]
+                  const root = document.querySelector('div').shadowRoot;
+                  const boxes = [...root.querySelectorAll('.chip .body')]
                     .map((b) => b.getBoundingClientRect());
+                  const apart = (a, b) => a.left > b.right - 1 || b.left > a.right - 1
+                    || a.top > b.bottom - 1 || b.top > a.bottom - 1;
                   let clashes = 0;
                   for (let i = 0; i < boxes.length; i++)
-                    for (let j = 0; j < i; j++) {
-                      const [a, b] = [boxes[i], boxes[j]];
-                      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) clashes++;
-                    }
+                    for (let j = 0; j < i; j++) if (!apart(boxes[i], boxes[j])) clashes++;
                   return [boxes.length, clashes];
                 }"""
             )
@@ -433,7 +438,8 @@ def test_scene_is_a_pure_function(show: Callable[..., Page]) -> None:
         """() => {
           const before = JSON.stringify(data.payload);
           const last = SpecvizPlayer.lastTime(data.payload);
-          const all = () => Array.from({length: last + 1}, (_, t) => JSON.stringify(SpecvizPlayer.scene(data.payload, t)));
+          const at = (t) => JSON.stringify(SpecvizPlayer.scene(data.payload, t));
+          const all = () => Array.from({length: last + 1}, (_, t) => at(t));
           const one = all().reverse();
           const two = all().reverse();
           return one.every((s, i) => s === two[i]) && before === JSON.stringify(data.payload);

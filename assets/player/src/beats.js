@@ -61,7 +61,8 @@ export class Beats {
     const fraction = beat === 0 ? 1 : clamped - (beat - 1);
     const step = this.stepOf(beat);
     if (beat === 0) return { beat, fraction, step: -1, phase: "prefill", at: 0, of: 1 };
-    if (this.done && beat === this.last) return { beat, fraction, step, phase: "finish", at: 0, of: 1 };
+    if (this.done && beat === this.last)
+      return { beat, fraction, step, phase: "finish", at: 0, of: 1 };
     const { nodes, walk } = this.run.steps[step];
     let k = beat - this.starts[step];
     const drafts = nodes.length - 1;

@@ -13,13 +13,21 @@ function because(step, node) {
   const fact = wantedFact(step, node);
   if (fact.known === null) return null;
   const params = {
-    wanted: token(fact.token), n: fact.rank ?? 0, rank: fact.rank, level: { source: sourceOf(fact.level) },
-    cut: { cut: fact.cut }, p: share(fact.probability), share: share(fact.share),
+    wanted: token(fact.token),
+    n: fact.rank ?? 0,
+    rank: fact.rank,
+    level: { source: sourceOf(fact.level) },
+    cut: { cut: fact.cut },
+    p: share(fact.probability),
+    share: share(fact.share),
   };
   if (fact.known === "yes" && fact.cut) return say(`why.cut.${fact.cut}`, params);
   // Nobody asked during growth: the guess could not have been made, whatever memory knew.
   if (fact.known === "yes") return say(fact.asked ? "why.known" : "why.unasked_known", params);
-  return say(`why.${{ level: "level", no: "unknown", nothing: "nothing", unasked: "unasked" }[fact.known]}`, params);
+  return say(
+    `why.${{ level: "level", no: "unknown", nothing: "nothing", unasked: "unasked" }[fact.known]}`,
+    params,
+  );
 }
 
 export function sourceOf(level) {
@@ -31,7 +39,11 @@ function prefill(model) {
   if (!header) return { main: say("empty"), why: say("empty_why") };
   if (!first) return { main: say("reading", { n: header.tokens.length }), why: say("reading_why") };
   return {
-    main: say("prefill", { n: header.tokens.length, time: time(first.seconds), first: token(first.token) }),
+    main: say("prefill", {
+      n: header.tokens.length,
+      time: time(first.seconds),
+      first: token(first.token),
+    }),
     why: say("prefill_why"),
   };
 }
@@ -40,17 +52,24 @@ function draft(step, place) {
   const n = growth(step)[place.at];
   const node = step.nodes[n];
   return {
-    main: say("draft", { k: place.at + 1, n: place.of, guess: token(node.token), after: token(step.nodes[node.parent].token) }),
-    why: node.score === null
-      ? say("draft_why_plain", { source: { source: node.source } })
-      : say("draft_why", { source: { source: node.source }, score: share(node.score) }),
+    main: say("draft", {
+      k: place.at + 1,
+      n: place.of,
+      guess: token(node.token),
+      after: token(step.nodes[node.parent].token),
+    }),
+    why:
+      node.score === null
+        ? say("draft_why_plain", { source: { source: node.source } })
+        : say("draft_why", { source: { source: node.source }, score: share(node.score) }),
   };
 }
 
 function verify(step) {
   const n = step.nodes.length - 1;
   const params = { n, time: time(step.seconds.verify), root: token(step.nodes[0].token) };
-  return n ? { main: say("verify", params), why: say("verify_why", params) }
+  return n
+    ? { main: say("verify", params), why: say("verify_why", params) }
     : { main: say("verify_none", params), why: say("verify_none_why", params) };
 }
 
@@ -60,7 +79,10 @@ function walk(step, place) {
     const node = step.nodes[step.walk[place.at]];
     return {
       main: say("accept", { guess: token(node.token), after: token(step.nodes[from].token) }),
-      why: say("accept_why", { p: share(Math.exp(node.logp ?? 0)), source: { source: node.source } }),
+      why: say("accept_why", {
+        p: share(Math.exp(node.logp ?? 0)),
+        source: { source: node.source },
+      }),
     };
   }
   return whole(step);
@@ -74,10 +96,19 @@ function whole(step) {
   const end = kept ? step.walk[kept - 1] : 0;
   const children = step.nodes.filter((n) => n.parent === end).map((n) => n.token);
   const bonus = token(step.nodes[end].pick);
-  const params = { n: kept, right: list(right), bonus, root: token(step.nodes[0].token), drafted: step.nodes.length - 1 };
+  const params = {
+    n: kept,
+    right: list(right),
+    bonus,
+    root: token(step.nodes[0].token),
+    drafted: step.nodes.length - 1,
+  };
   if (clipped) {
     const dropped = step.walk.length - kept;
-    return { main: say("clipped", params), why: dropped ? say("clipped_why", { n: dropped }) : say("clipped_exact_why") };
+    return {
+      main: say("clipped", params),
+      why: dropped ? say("clipped_why", { n: dropped }) : say("clipped_exact_why"),
+    };
   }
   if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
   const margin = { number: step.nodes[end].margin, digits: 2 };
@@ -85,19 +116,28 @@ function whole(step) {
   const reason = because(step, end) ?? say("why.target", { bonus, p, margin });
   if (!children.length) return { main: say("full", params), why: reason };
   const wrong = list(children.slice(0, 2));
-  return { main: say(kept ? "partial" : "reject", { ...params, wrong, of: kept + 1 }), why: reason };
+  return {
+    main: say(kept ? "partial" : "reject", { ...params, wrong, of: kept + 1 }),
+    why: reason,
+  };
 }
 
 function noGuess(step) {
   if (!step.evidence) return say("none_why_plain");
-  return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", { root: token(step.nodes[0].token) });
+  return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", {
+    root: token(step.nodes[0].token),
+  });
 }
 
 function finish(model, payload) {
   const { finish: end, steps, counts, prefill: first } = model.decoder;
   const tokens = steps.length ? counts[counts.length - 1] : first ? 1 : 0;
   return {
-    main: say(`finish.${end.reason}`, { n: tokens, passes: steps.length, message: end.message ?? "" }),
+    main: say(`finish.${end.reason}`, {
+      n: tokens,
+      passes: steps.length,
+      message: end.message ?? "",
+    }),
     why: payload.live ? say("finish_live") : { speed: true },
   };
 }

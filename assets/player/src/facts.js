@@ -2,7 +2,9 @@
 
 /** The memory's answer at a node, or undefined. */
 export function lookupAt(step, node) {
-  return step?.evidence?.kind === "memory" ? step.evidence.lookups.find((l) => l.node === node) : undefined;
+  return step?.evidence?.kind === "memory"
+    ? step.evidence.lookups.find((l) => l.node === node)
+    : undefined;
 }
 
 const probability = (step, node, token) => {
@@ -19,7 +21,11 @@ const probability = (step, node, token) => {
  */
 export function wantedFact(step, node) {
   const want = step.nodes[node].pick;
-  const fact = { token: want, probability: probability(step, node, want), margin: step.nodes[node].margin };
+  const fact = {
+    token: want,
+    probability: probability(step, node, want),
+    margin: step.nodes[node].margin,
+  };
   const lookup = lookupAt(step, node);
   if (step.evidence?.kind !== "memory") return { ...fact, known: null };
   if (!lookup) return { ...fact, known: "unasked" };
@@ -51,7 +57,12 @@ function hits(lookup) {
   return [...lookup.hits]
     .sort((a, b) => b.level - a.level)
     .map((h) => ({
-      level: h.level, key: h.key, base: h.base, entropy: h.entropy, weight: h.weight, written: h.written,
+      level: h.level,
+      key: h.key,
+      base: h.base,
+      entropy: h.entropy,
+      weight: h.weight,
+      written: h.written,
       top: h.ids.slice(0, 5).map((id, k) => [id, h.probs[k]]),
     }));
 }
@@ -62,7 +73,11 @@ function guess(step, node, picture) {
   const mine = step.nodes[node];
   const state = picture.nodes[node].state;
   return {
-    token: mine.token, state, source: mine.source, score: mine.score, order: mine.order,
+    token: mine.token,
+    state,
+    source: mine.source,
+    score: mine.score,
+    order: mine.order,
     probability: mine.logp === null ? null : Math.exp(mine.logp),
   };
 }
@@ -78,7 +93,9 @@ export function memory(model, place, focus, picture) {
     token: step.nodes[focus].token,
     guess: guess(step, focus, picture),
     // At a guess that was refused the question is what the model wanted in its place.
-    wanted: revealed ? wantedFact(step, isRefused(picture, focus) ? step.nodes[focus].parent : focus) : null,
+    wanted: revealed
+      ? wantedFact(step, isRefused(picture, focus) ? step.nodes[focus].parent : focus)
+      : null,
     refused: isRefused(picture, focus),
   };
   if (step.evidence?.kind === "memory") {
@@ -96,7 +113,11 @@ export function memory(model, place, focus, picture) {
   }
   if (step.evidence?.kind === "span")
     return { ...common, kind: "span", copied: spanFacts(model, step.evidence) };
-  return { ...common, kind: step.nodes.length > 1 ? "tree" : "none", decoder: model.decoder.header?.decoder };
+  return {
+    ...common,
+    kind: step.nodes.length > 1 ? "tree" : "none",
+    decoder: model.decoder.header?.decoder,
+  };
 }
 
 function isRefused(picture, node) {

@@ -24,7 +24,10 @@ export class Feed {
     this.payload.events.push(...fresh);
     this.#state(update);
     const more = this.#waiting();
-    return { status: fresh.length || more || update.total !== undefined ? "grown" : "same", payload: this.payload };
+    return {
+      status: fresh.length || more || update.total !== undefined ? "grown" : "same",
+      payload: this.payload,
+    };
   }
 
   /** The newest word on how the run stands wins, whatever order updates come in. */
@@ -32,7 +35,8 @@ export class Feed {
     const total = update.total ?? this.payload.events.length;
     if (total < (this.payload.total ?? 0)) return;
     this.payload.total = total;
-    for (const key of ["live", "stage", "summary"]) if (key in update) this.payload[key] = update[key];
+    for (const key of ["live", "stage", "summary"])
+      if (key in update) this.payload[key] = update[key];
   }
 
   #waiting() {

@@ -10,7 +10,18 @@ import { Player } from "./player.js";
 export function mount(element, options = {}) {
   const player = new Player(element, options);
   const face = {};
-  for (const name of ["load", "push", "seekStep", "seek", "play", "pause", "state", "setStrings", "set", "destroy"])
+  for (const name of [
+    "load",
+    "push",
+    "seekStep",
+    "seek",
+    "play",
+    "pause",
+    "state",
+    "setStrings",
+    "set",
+    "destroy",
+  ])
     face[name] = (...args) => player[name](...args);
   return face;
 }

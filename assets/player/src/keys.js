@@ -52,7 +52,11 @@ export function keys(player) {
     }
     // Space presses a focused button, as everywhere; a scrolled panel keeps its own scroll keys.
     if (event.key === " " && target.closest("button")) return;
-    if (target.closest(".scroll") && ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key)) return;
+    if (
+      target.closest(".scroll") &&
+      ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key)
+    )
+      return;
     const action = ACTIONS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();

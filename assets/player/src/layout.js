@@ -31,7 +31,9 @@ function bundled(id, children, onWalk, per) {
 /** Rows downwards, depth to the right. */
 function across(root, size) {
   const top = hierarchy(root, (d) => d.kids);
-  cluster().nodeSize([size.row, 1]).separation((a, b) => (a.parent === b.parent ? 1 : 1.16))(top);
+  cluster()
+    .nodeSize([size.row, 1])
+    .separation((a, b) => (a.parent === b.parent ? 1 : 1.16))(top);
   const boxes = new Map();
   const groups = [];
   let low = Infinity;
@@ -46,7 +48,8 @@ function across(root, size) {
       x += size.width(id) + size.gap * 0.16;
     }
     d.right = x - size.gap * 0.16;
-    if (d.data.ids.length > 1) groups.push({ x: from, y, w: d.right - from, h: size.chip, ids: d.data.ids });
+    if (d.data.ids.length > 1)
+      groups.push({ x: from, y, w: d.right - from, h: size.chip, ids: d.data.ids });
   });
   return { boxes, groups };
 }
@@ -103,8 +106,12 @@ export function layout(items, onWalk, stage) {
   const { font } = stage;
   const widths = new Map(items.map((i) => [i.id, i.width]));
   const size = {
-    width: (id) => widths.get(id), chip: font * 1.9, row: font * stage.rowRatio, gap: font * 2.2,
-    indent: font * 1.6, room: stage.width,
+    width: (id) => widths.get(id),
+    chip: font * 1.9,
+    row: font * stage.rowRatio,
+    gap: font * 2.2,
+    indent: font * 1.6,
+    room: stage.width,
   };
   const children = childLists(items);
   const least = stage.least / font;

@@ -2,7 +2,10 @@
 import { toBytes, tokenPieces, units } from "./text.js";
 
 const emptyRun = () => ({
-  header: null, prefill: null, steps: [], finish: null,
+  header: null,
+  prefill: null,
+  steps: [],
+  finish: null,
   ends: [], // seconds since prefill at the end of every step
   counts: [], // tokens emitted up to and including every step, the prefill's own included
 });
@@ -32,7 +35,8 @@ export class Model {
   }
 
   #one(event) {
-    for (const [id, piece] of Object.entries(event.pieces ?? {})) this.pieces.set(+id, toBytes(piece));
+    for (const [id, piece] of Object.entries(event.pieces ?? {}))
+      this.pieces.set(+id, toBytes(piece));
     for (const id of event.specials ?? []) this.specials.add(id);
     const role = event.role ?? "decoder";
     if (event.type === "check") {
@@ -87,7 +91,10 @@ export class Model {
     let found = this.shown.get(id);
     if (!found || found.bytes !== this.bytesOf(id)) {
       const bytes = this.bytesOf(id);
-      found = { bytes: this.pieces.has(id) ? bytes : null, pieces: tokenPieces(bytes, this.specials.has(id)) };
+      found = {
+        bytes: this.pieces.has(id) ? bytes : null,
+        pieces: tokenPieces(bytes, this.specials.has(id)),
+      };
       this.shown.set(id, found);
     }
     return found.pieces;

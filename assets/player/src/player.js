@@ -2,11 +2,21 @@
 import { Feed } from "./feed.js";
 import { keys } from "./keys.js";
 import { modelOf, outcome } from "./model.js";
+import { Motion } from "./motion.js";
 import { beatsOf, scene } from "./scene.js";
 import { Strings } from "./strings.js";
 import { frame, theme } from "./view/frame.js";
 
-const NOTHING = () => ({ version: 1, run_id: "", events: [], total: 0, live: false, stage: null, summary: null, start_step: null });
+const NOTHING = () => ({
+  version: 1,
+  run_id: "",
+  events: [],
+  total: 0,
+  live: false,
+  stage: null,
+  summary: null,
+  start_step: null,
+});
 
 export class Player {
   constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
@@ -19,13 +29,21 @@ export class Player {
     this.chosen = null;
     this.version = 0;
     this.t = 0;
+    this.motion = new Motion(this);
     this.feed = new Feed(NOTHING());
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     Object.assign(this, frame(this, host));
     this.unkey = keys(this);
     this.untheme = theme(this.element, host);
     this.sizes = new ResizeObserver(() => this.#measure());
-    for (const part of [this.element, this.text.box, this.lanes.svg, this.tree.box, this.transport.bar]) this.sizes.observe(part);
+    for (const part of [
+      this.element,
+      this.text.box,
+      this.lanes.svg,
+      this.tree.box,
+      this.transport.bar,
+    ])
+      this.sizes.observe(part);
     this.#events(true);
   }
 
@@ -76,9 +94,10 @@ export class Player {
   #grown() {
     this.version++;
     this.#events(false);
+    if (this.playing) this.motion.start();
     if (!this.follow) return;
-    if (this.still.matches) this.#go(this.beats.last);
-    else this.#run();
+    if (this.still.matches) this.go(this.beats.last);
+    else this.motion.start();
   }
 
   /** Ask for the events that are missing, once at a time. */
@@ -92,7 +111,11 @@ export class Player {
       if (this.payload.run_id !== run || this.destroyed) return;
       this.asking = null;
       if (!answer) return;
-      this.push(Array.isArray(answer) ? { run_id: run, first: from, events: answer } : { first: from, run_id: run, ...answer });
+      this.push(
+        Array.isArray(answer)
+          ? { run_id: run, first: from, events: answer }
+          : { first: from, run_id: run, ...answer },
+      );
     } catch (error) {
       // The next update finds the gap again and asks again; say what happened for who looks.
       console.warn("specviz: missing events could not be fetched", error);
@@ -112,9 +135,18 @@ export class Player {
   }
 
   #events(all) {
-    if (all) for (const view of this.views) view.refresh?.();
-    else for (const view of [this.header, this.lanes, this.text, this.transport]) view.refresh();
+    const views = all ? this.views : [this.header, this.lanes, this.text, this.transport];
+    this.#keepFocus(() => {
+      for (const view of views) view.refresh?.();
+    });
     this.draw();
+  }
+
+  /** Redrawing may remove the element that has the focus: the player takes it, keys go on. */
+  #keepFocus(act) {
+    const held = this.element.getRootNode().activeElement;
+    act();
+    if (held && !held.isConnected) this.element.focus({ preventScroll: true });
   }
 
   #measure() {
@@ -125,7 +157,8 @@ export class Player {
     this.narrow = narrow;
     this.wide = wide;
     const changed = [
-      this.lanes.resize(this.lanes.svg.clientWidth), this.transport.resize(this.transport.bar.clientWidth),
+      this.lanes.resize(this.lanes.svg.clientWidth),
+      this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
     ];
     this.text.resize();
@@ -136,8 +169,11 @@ export class Player {
   draw() {
     const before = this.scene;
     this.scene = scene(this.payload, this.t, this.chosen);
-    if (before && before.place.step !== this.scene.place.step && this.tooltip.open) this.tooltip.hide();
-    for (const view of this.views) view.update?.(this.scene);
+    if (before && before.place.step !== this.scene.place.step && this.tooltip.open)
+      this.tooltip.hide();
+    this.#keepFocus(() => {
+      for (const view of this.views) view.update?.(this.scene);
+    });
     this.text.follow();
     const { place } = this.scene;
     const key = `${this.payload.run_id}|${place.beat}|${this.playing}`;
@@ -147,7 +183,7 @@ export class Player {
     }
   }
 
-  #go(t) {
+  go(t) {
     const next = Math.min(Math.max(t, 0), this.beats.last);
     const step = this.beats.at(next).step;
     if (step !== this.scene?.place.step) this.chosen = null;
@@ -156,24 +192,24 @@ export class Player {
   }
 
   /** A person moved: no longer follow the running decoder. */
-  #by_hand(t) {
+  #byHand(t) {
     this.follow = false;
     this.pause();
-    this.#go(t);
+    this.go(t);
   }
 
   /** Show a step complete; -1 is the prefill. */
   seekStep(step) {
     const last = this.model.decoder.steps.length - 1;
-    this.#by_hand(this.beats.endOf(Math.min(Math.max(step, -1), last)));
+    this.#byHand(this.beats.endOf(Math.min(Math.max(step, -1), last)));
   }
 
   seek(t) {
-    this.#by_hand(t);
+    this.#byHand(t);
   }
 
   eventBy(n) {
-    this.#by_hand(n > 0 ? Math.floor(this.t + 1e-9) + n : Math.ceil(this.t - 1e-9) + n);
+    this.#byHand(n > 0 ? Math.floor(this.t + 1e-9) + n : Math.ceil(this.t - 1e-9) + n);
   }
 
   stepBy(n) {
@@ -181,7 +217,7 @@ export class Player {
     const whole = step < 0 || phase === "emit" || phase === "finish";
     if (n > 0) {
       const last = this.model.decoder.steps.length - 1;
-      if (step >= last && whole) this.#by_hand(this.beats.last);
+      if (step >= last && whole) this.#byHand(this.beats.last);
       else this.seekStep(whole ? step + n : step + n - 1);
     } else this.seekStep(phase === "finish" ? step : step + n);
   }
@@ -213,7 +249,7 @@ export class Player {
 
   goLive() {
     this.follow = true;
-    this.#go(this.beats.last);
+    this.go(this.beats.last);
     this.transport.refresh();
   }
 
@@ -223,114 +259,40 @@ export class Player {
   }
 
   play() {
-    if (this.t >= this.beats.last - 1e-9 && !this.payload.live) this.#go(0);
-    this.held = this.beats.at(this.t).step;
+    if (this.t >= this.beats.last - 1e-9 && !this.payload.live) this.go(0);
     this.playing = true;
-    this.#run();
+    this.motion.start();
     this.draw();
   }
 
   pause() {
     const was = this.playing;
     this.playing = false;
-    cancelAnimationFrame(this.tick);
-    this.tick = 0;
+    this.motion.stop();
     if (was) this.draw();
-  }
-
-  #run() {
-    if (this.tick) return;
-    this.then = performance.now();
-    this.tick = requestAnimationFrame((now) => this.#advance(now));
-  }
-
-  #advance(now) {
-    this.tick = 0;
-    if (this.destroyed || !(this.playing || this.follow)) return;
-    const { goal, rate } = this.#aim();
-    const elapsed = Math.min(250, now - this.then);
-    if (this.still.matches) {
-      const whole = Math.floor(this.t + 1e-9);
-      this.waited = (this.waited ?? 0) + elapsed * rate;
-      const wait = Math.max(220, this.beats.milliseconds(this.beats.at(Math.min(whole + 1, this.beats.last))));
-      if (this.waited >= wait) {
-        this.waited = 0;
-        this.#go(Math.min(whole + 1, goal));
-      }
-    } else this.#go(this.#travel(elapsed, rate, goal));
-    this.then = now;
-    if (this.t < goal - 1e-9) this.tick = requestAnimationFrame((n) => this.#advance(n));
-    else this.#arrived(goal);
-  }
-
-  /** Where playing goes to before it stops, and how fast. */
-  #aim() {
-    const { beats } = this;
-    if (this.follow && !this.playing) return { goal: beats.last, rate: Math.max(1, (beats.last - this.t) / 3) };
-    const rate = this.speed === "real" ? 1 : +this.speed;
-    const { step } = beats.at(this.t);
-    let goal = beats.last;
-    if (this.loop && step >= 0) goal = beats.endOf(step);
-    if (this.reveal) {
-      for (let k = Math.max(step, 0); k < this.model.decoder.steps.length; k++) {
-        const stop = beats.beforeReveal(k);
-        if (stop > this.t + 1e-9 && this.model.decoder.steps[k].nodes.length > 1) {
-          goal = Math.min(goal, stop);
-          break;
-        }
-      }
-    }
-    return { goal, rate };
-  }
-
-  #travel(elapsed, rate, goal) {
-    let left = elapsed * rate;
-    let t = this.t;
-    while (left > 0 && t < goal) {
-      const beat = Math.floor(t + 1e-9) + 1;
-      const place = this.beats.at(beat);
-      const length = this.speed === "real" && this.playing ? this.#recorded(place) : this.beats.milliseconds(place);
-      const rest = (beat - t) * length;
-      if (rest > left) return Math.min(goal, t + left / length);
-      left -= rest;
-      t = beat;
-    }
-    return Math.min(t, goal);
-  }
-
-  /** The beat's share of the seconds that its step really took, in milliseconds. */
-  #recorded(place) {
-    const step = this.model.decoder.steps[place.step];
-    if (place.phase === "finish" || place.phase === "prefill" || !step) return 1000;
-    const { draft, verify, total } = step.seconds;
-    const rest = Math.max(0, total - draft - verify);
-    const seconds = { draft: draft / place.of, verify, walk: 0, emit: rest }[place.phase];
-    return Math.max(0.01, seconds * 1000);
-  }
-
-  #arrived(goal) {
-    if (!this.playing) return;
-    const { step } = this.beats.at(this.t);
-    if (this.loop && step >= 0 && goal === this.beats.endOf(step)) {
-      this.#go(Math.max(0, this.beats.starts[step] - 1));
-      this.t += 1e-6;
-      this.#run();
-    } else if (!(this.payload.live && goal === this.beats.last)) this.pause();
   }
 
   /** For tests and hosts: where the player is. */
   state() {
     const { place, step } = this.scene;
     return {
-      run: this.payload.run_id, step, phase: place.phase, beat: place.beat, time: this.t, playing: this.playing,
-      follow: this.follow, events: this.payload.events.length, drawn: Number(this.tree.svg.getAttribute("data-step")),
-      tokens: this.scene.tokens, focus: this.scene.focus,
+      run: this.payload.run_id,
+      step,
+      phase: place.phase,
+      beat: place.beat,
+      time: this.t,
+      playing: this.playing,
+      follow: this.follow,
+      events: this.payload.events.length,
+      drawn: Number(this.tree.svg.getAttribute("data-step")),
+      tokens: this.scene.tokens,
+      focus: this.scene.focus,
     };
   }
 
   destroy() {
     this.destroyed = true;
-    cancelAnimationFrame(this.tick);
+    this.motion.stop();
     this.unkey();
     this.untheme();
     this.sizes.disconnect();

@@ -39,9 +39,14 @@ function tree(model, place) {
     const token = model.decoder.prefill?.token;
     if (token === undefined) return null;
     return {
-      key: "prefill", end: 0, verify: 0, order: [],
+      key: "prefill",
+      end: 0,
+      verify: 0,
+      order: [],
       nodes: [{ id: 0, parent: -1, token, state: "root", source: "root", score: null, fresh: 1 }],
-      bonus: null, walk: [], outcome: "none",
+      bonus: null,
+      walk: [],
+      outcome: "none",
     };
   }
   const order = growth(step);
@@ -50,18 +55,34 @@ function tree(model, place) {
   const { phase, at, fraction } = place;
   const grown = phase === "draft" ? at + 1 : order.length;
   // A beat of the walk shows its result from its middle on.
-  const done = phase === "walk" ? at + (fraction >= 0.5 ? 1 : 0) : phase === "draft" || phase === "verify" ? 0 : step.walk.length + 1;
+  const done =
+    phase === "walk"
+      ? at + (fraction >= 0.5 ? 1 : 0)
+      : phase === "draft" || phase === "verify"
+        ? 0
+        : step.walk.length + 1;
   const clipped = step.emitted.length <= step.walk.length;
   const end = step.walk.length ? step.walk[step.walk.length - 1] : 0;
   const nodes = step.nodes.map((node, id) => ({
-    id, parent: node.parent, token: node.token, source: node.source, score: node.score, logp: node.logp,
+    id,
+    parent: node.parent,
+    token: node.token,
+    source: node.source,
+    score: node.score,
+    logp: node.logp,
     state: nodeState(step, id, done, rank, grown),
     fresh: phase === "draft" && rank[id] === at ? fraction : 1,
   }));
   return {
-    key: `${place.step}`, nodes, order, walk: step.walk, end,
+    key: `${place.step}`,
+    nodes,
+    order,
+    walk: step.walk,
+    end,
     verify: phase === "verify" ? fraction : phase === "draft" ? 0 : 1,
-    bonus: clipped ? null : { parent: end, token: step.nodes[end].pick, shown: done > step.walk.length },
+    bonus: clipped
+      ? null
+      : { parent: end, token: step.nodes[end].pick, shown: done > step.walk.length },
     outcome: outcome(step),
   };
 }
@@ -91,7 +112,9 @@ function clock(model, place) {
     if (place.phase === "draft") inside = (draft * (place.at + f)) / place.of;
     else if (place.phase === "verify") inside = draft + verify * f;
     else if (place.phase === "walk") inside = Math.min(total, draft + verify);
-    else inside = draft + verify + Math.max(0, total - draft - verify) * (place.phase === "emit" ? f : 1);
+    else
+      inside =
+        draft + verify + Math.max(0, total - draft - verify) * (place.phase === "emit" ? f : 1);
   }
   let seconds = start + Math.min(inside, step ? step.seconds.total : 0);
   if (place.phase === "finish" && baseline.ends.length) {
@@ -128,7 +151,8 @@ export function scene(payload, t, chosen = null) {
   const step = model.decoder.steps[place.step] ?? null;
   const times = clock(model, place);
   const picture = tree(model, place);
-  const focus = chosen !== null && step && chosen < step.nodes.length ? chosen : attention(step, place);
+  const focus =
+    chosen !== null && step && chosen < step.nodes.length ? chosen : attention(step, place);
   return {
     run: payload.run_id,
     t,

@@ -31,7 +31,9 @@ export class Strings {
       else if (typeof out[out.length - 1] === "string") out[out.length - 1] += String(value);
       else out.push(String(value));
     };
-    for (const [i, bit] of this.template(key, params).split(/\{(\w+)\}/).entries()) {
+    for (const [i, bit] of this.template(key, params)
+      .split(/\{(\w+)\}/)
+      .entries()) {
       if (i % 2 === 0) push(bit);
       else push(Object.hasOwn(params, bit) ? params[bit] : `{${bit}}`);
     }
@@ -49,7 +51,8 @@ export class Strings {
     let format = this.numbers.get(digits);
     if (!format) {
       format = new Intl.NumberFormat(this.lang, {
-        minimumFractionDigits: digits, maximumFractionDigits: digits,
+        minimumFractionDigits: digits,
+        maximumFractionDigits: digits,
       });
       this.numbers.set(digits, format);
     }
@@ -59,7 +62,10 @@ export class Strings {
   /** A duration: milliseconds below one second, seconds above. */
   time(seconds) {
     if (seconds === null || seconds === undefined) return "–";
-    if (seconds < 1) return this.say("player.unit.ms", { value: this.num(seconds * 1000, seconds < 0.0095 ? 1 : 0) });
+    if (seconds < 1)
+      return this.say("player.unit.ms", {
+        value: this.num(seconds * 1000, seconds < 0.0095 ? 1 : 0),
+      });
     return this.say("player.unit.s", { value: this.num(seconds, seconds < 100 ? 1 : 0) });
   }
 

@@ -1,15 +1,63 @@
 // Bytes of tokens -> what a person may see of them. Nothing here touches the page.
 
 const CONTROL = [
-  "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR",
-  "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC",
-  "FS", "GS", "RS", "US",
+  "NUL",
+  "SOH",
+  "STX",
+  "ETX",
+  "EOT",
+  "ENQ",
+  "ACK",
+  "BEL",
+  "BS",
+  "TAB",
+  "LF",
+  "VT",
+  "FF",
+  "CR",
+  "SO",
+  "SI",
+  "DLE",
+  "DC1",
+  "DC2",
+  "DC3",
+  "DC4",
+  "NAK",
+  "SYN",
+  "ETB",
+  "CAN",
+  "EM",
+  "SUB",
+  "ESC",
+  "FS",
+  "GS",
+  "RS",
+  "US",
 ];
 const INVISIBLE = {
-  0x7f: "DEL", 0xa0: "NBSP", 0xad: "SHY", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ",
-  0x200d: "ZWJ", 0x200e: "LRM", 0x200f: "RLM", 0x2028: "LSEP", 0x2029: "PSEP", 0x202a: "LRE",
-  0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO", 0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI",
-  0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfe0f: "VS16", 0xfeff: "BOM",
+  0x7f: "DEL",
+  0xa0: "NBSP",
+  0xad: "SHY",
+  0x61c: "ALM",
+  0x200b: "ZWSP",
+  0x200c: "ZWNJ",
+  0x200d: "ZWJ",
+  0x200e: "LRM",
+  0x200f: "RLM",
+  0x2028: "LSEP",
+  0x2029: "PSEP",
+  0x202a: "LRE",
+  0x202b: "RLE",
+  0x202c: "PDF",
+  0x202d: "LRO",
+  0x202e: "RLO",
+  0x2060: "WJ",
+  0x2066: "LRI",
+  0x2067: "RLI",
+  0x2068: "FSI",
+  0x2069: "PDI",
+  0xfe0f: "VS16",
+  0xfeff: "BOM",
 };
 // Joiners and variation selectors belong to the glyph around them: named only when alone.
 const JOINERS = new Set([0x200c, 0x200d, 0xfe0f]);
@@ -54,16 +102,20 @@ export function decode(bytes) {
     const size = sequenceLength(bytes[i]);
     let n = 1;
     while (
-      n < size && i + n < bytes.length && bytes[i + n] >> 6 === 2 &&
+      n < size &&
+      i + n < bytes.length &&
+      bytes[i + n] >> 6 === 2 &&
       (n > 1 || goodSecond(bytes[i], bytes[i + 1]))
-    ) n++;
+    )
+      n++;
     if (size && n === size) {
       let code = size === 1 ? bytes[i] : bytes[i] & (0x7f >> size);
       for (let k = 1; k < size; k++) code = (code << 6) | (bytes[i + k] & 0x3f);
       out.push({ text: String.fromCodePoint(code), at: i, end: i + size });
     } else {
       const missing = size && i + n === bytes.length ? size - n : 0;
-      for (let k = 0; k < n; k++) out.push({ byte: bytes[i + k], at: i + k, end: i + k + 1, missing });
+      for (let k = 0; k < n; k++)
+        out.push({ byte: bytes[i + k], at: i + k, end: i + k + 1, missing });
     }
     i += n;
   }
@@ -100,7 +152,9 @@ function glyphs(text) {
   const found = [];
   for (const s of segmenter.segment(text))
     // A direction mark glued to a glyph would steer the text around it: it stands alone, named.
-    found.push(...s.segment.split(/([\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])/).filter(Boolean));
+    found.push(
+      ...s.segment.split(/([\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])/).filter(Boolean),
+    );
   return found;
 }
 
@@ -142,7 +196,9 @@ export const textPieces = (text) => pieces([...text].map((c) => ({ text: c })));
 
 /** The pieces as one plain string, for titles, labels and measuring. */
 export function plain(found) {
-  return found.map((p) => (p.kind === "control" || p.kind === "hex" ? `‹${p.shown}›` : p.shown)).join("");
+  return found
+    .map((p) => (p.kind === "control" || p.kind === "hex" ? `‹${p.shown}›` : p.shown))
+    .join("");
 }
 
 /** At most `limit` glyphs of the pieces, an ellipsis after them when some were left out. */
@@ -179,7 +235,8 @@ export function units(tokens, isSpecial, start = 0) {
       const next = decode(tokens[end]);
       const goesOn = open()
         ? tokens[end].length === 0 || tokens[end][0] >> 6 === 2
-        : next.length > 0 && next[0].text !== undefined &&
+        : next.length > 0 &&
+          next[0].text !== undefined &&
           joined(chars.map((c) => c.text ?? "\u0000").join(""), next[0].text);
       if (!goesOn) break;
       const both = new Uint8Array(bytes.length + tokens[end].length);

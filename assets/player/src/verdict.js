@@ -4,11 +4,21 @@
 export function equality(model, payload) {
   const check = model.check;
   const finish = model.decoder.finish;
-  const key = (name, mark, tone, params = {}) => ({ key: `player.verdict.${name}`, mark, tone, params });
+  const key = (name, mark, tone, params = {}) => ({
+    key: `player.verdict.${name}`,
+    mark,
+    tone,
+    params,
+  });
   if (finish?.reason === "error") return key("error", "✗", "bad");
   if (check) {
-    if (check.equal === true) return key(check.complete === false ? "equal_so_far" : "equal", "✓", "good");
-    const params = { n: (check.first_difference ?? 0) + 1, margin: { number: check.margin ?? 0, digits: 4 }, ties: check.ties ?? 0 };
+    if (check.equal === true)
+      return key(check.complete === false ? "equal_so_far" : "equal", "✓", "good");
+    const params = {
+      n: (check.first_difference ?? 0) + 1,
+      margin: { number: check.margin ?? 0, digits: 4 },
+      ties: check.ties ?? 0,
+    };
     if (check.equal === "tie") return key("tie", "≈", "warn", params);
     return key("differs", "✗", "bad", params);
   }

@@ -29,7 +29,9 @@ export class Caption {
 
   #speak() {
     clearTimeout(this.timer);
-    const wait = this.player.playing ? Math.max(300, this.spokenAt + SPOKEN_EVERY - performance.now()) : 300;
+    const wait = this.player.playing
+      ? Math.max(300, this.spokenAt + SPOKEN_EVERY - performance.now())
+      : 300;
     this.timer = setTimeout(() => {
       this.spokenAt = performance.now();
       put(this.voice, `${this.main.textContent} ${this.why.textContent}`);

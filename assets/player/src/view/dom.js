@@ -10,7 +10,12 @@ function fill(element, attributes, children) {
     else if (name === "class") element.setAttribute("class", value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((c) => c !== null && c !== undefined).map(node));
+  element.append(
+    ...children
+      .flat()
+      .filter((c) => c !== null && c !== undefined)
+      .map(node),
+  );
   return element;
 }
 
@@ -26,7 +31,12 @@ export const s = (tag, attributes = {}, ...children) =>
 
 /** Replace the children of an element. */
 export function put(element, ...children) {
-  element.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined).map(node));
+  element.replaceChildren(
+    ...children
+      .flat()
+      .filter((c) => c !== null && c !== undefined)
+      .map(node),
+  );
 }
 
 /** Set a text only when it changed. */
@@ -37,15 +47,20 @@ export function text(element, value) {
 /** The pieces of a token as inline elements: markers, names and bytes beside plain text. */
 export function pieceNodes(found) {
   return found.map((p) =>
-    p.kind === "text" ? document.createTextNode(p.shown) : h("span", { class: `pc ${p.kind}` }, p.shown),
+    p.kind === "text"
+      ? document.createTextNode(p.shown)
+      : h("span", { class: `pc ${p.kind}` }, p.shown),
   );
 }
 
 /** A token as a small chip inside a sentence. */
 export function chip(model, id, limit = 18) {
   const found = model.look(id);
-  return h("bdi", { class: "tok", "data-token": id, title: plain(found).length > limit ? plain(found) : null },
-    ...pieceNodes(shorten(found, limit)));
+  return h(
+    "bdi",
+    { class: "tok", "data-token": id, title: plain(found).length > limit ? plain(found) : null },
+    ...pieceNodes(shorten(found, limit)),
+  );
 }
 
 let brush = null;

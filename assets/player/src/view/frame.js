@@ -30,17 +30,43 @@ export function frame(player, host) {
   const caption = new Caption(player);
   const transport = new Transport(player);
   const help = new Help(player);
-  const element = h("section", { class: "sv", tabindex: "0", role: "region", "aria-label": player.strings.say("player.region") },
-    h("div", { class: "inner" }, header.element, lanes.element,
+  const element = h(
+    "section",
+    {
+      class: "sv",
+      tabindex: "0",
+      role: "region",
+      "aria-label": player.strings.say("player.region"),
+    },
+    h(
+      "div",
+      { class: "inner" },
+      header.element,
+      lanes.element,
       h("div", { class: "middle" }, text.element, tree.element, memory.element),
-      caption.element, transport.element),
-    caption.voice, help.element, tooltip.element);
+      caption.element,
+      transport.element,
+    ),
+    caption.voice,
+    help.element,
+    tooltip.element,
+  );
   root.replaceChildren(element);
   element.addEventListener("pointerdown", (e) => {
-    if (!e.target.closest("button, select, [tabindex]:not(.sv)")) element.focus({ preventScroll: true });
+    if (!e.target.closest("button, select, [tabindex]:not(.sv)"))
+      element.focus({ preventScroll: true });
   });
   return {
-    element, header, lanes, text, tree, memory, caption, transport, help, tooltip,
+    element,
+    header,
+    lanes,
+    text,
+    tree,
+    memory,
+    caption,
+    transport,
+    help,
+    tooltip,
     views: [header, lanes, text, tree, memory, caption, transport, help],
   };
 }

@@ -12,9 +12,12 @@ export class Header {
     this.badge = h("span", { class: "badge", role: "status" });
     this.speed = h("span", { class: "speed" });
     this.notes = h("div", { class: "figures" });
-    this.element = h("header", { class: "head" },
+    this.element = h(
+      "header",
+      { class: "head" },
       h("div", { class: "who" }, this.title, this.where),
-      h("div", { class: "verdict" }, this.badge, this.speed, this.notes));
+      h("div", { class: "verdict" }, this.badge, this.speed, this.notes),
+    );
   }
 
   /** Redraw; needed only when events or their summary changed. */
@@ -22,13 +25,31 @@ export class Header {
     const { strings, model, payload } = this.player;
     const header = model.decoder.header;
     const name = header?.decoder ?? "";
-    put(this.title, strings.has(`player.decoder.${name}`) ? strings.say(`player.decoder.${name}`) : name || strings.say("player.none"));
-    put(this.where, header ? strings.say("player.where", { model: header.model, device: header.device, dtype: header.dtype }) : "");
+    put(
+      this.title,
+      strings.has(`player.decoder.${name}`)
+        ? strings.say(`player.decoder.${name}`)
+        : name || strings.say("player.none"),
+    );
+    put(
+      this.where,
+      header
+        ? strings.say("player.where", {
+            model: header.model,
+            device: header.device,
+            dtype: header.dtype,
+          })
+        : "",
+    );
     const verdict = equality(model, payload);
     this.badge.className = `badge ${verdict.tone}`;
     const stage = payload.live && payload.stage;
-    put(this.badge, h("span", { class: "mark", "aria-hidden": "true" }, verdict.mark), " ",
-      ...sentence(this.player, stage ? this.#stage(stage) : verdict));
+    put(
+      this.badge,
+      h("span", { class: "mark", "aria-hidden": "true" }, verdict.mark),
+      " ",
+      ...sentence(this.player, stage ? this.#stage(stage) : verdict),
+    );
     this.#figures();
   }
 
@@ -43,7 +64,12 @@ export class Header {
   #figures() {
     const { strings, payload } = this.player;
     const f = figures(payload);
-    put(this.speed, f.speed === null ? "" : strings.say("player.times", { value: strings.num(f.speed, f.speed < 10 ? 2 : 1) }));
+    put(
+      this.speed,
+      f.speed === null
+        ? ""
+        : strings.say("player.times", { value: strings.num(f.speed, f.speed < 10 ? 2 : 1) }),
+    );
     this.speed.hidden = f.speed === null;
     this.speed.classList.toggle("slow", f.speed !== null && f.speed < 1);
     const parts = [];
@@ -53,12 +79,37 @@ export class Header {
     }
     if (f.passes !== null && f.tokens) {
       const key = f.plainPasses === null ? "player.passes_tokens" : "player.passes_not";
-      parts.push(term(this.player, "passes", strings.say(key, { n: f.passes, passes: strings.num(f.passes), plain: strings.num(f.plainPasses), tokens: strings.num(f.tokens) })));
+      parts.push(
+        term(
+          this.player,
+          "passes",
+          strings.say(key, {
+            n: f.passes,
+            passes: strings.num(f.passes),
+            plain: strings.num(f.plainPasses),
+            tokens: strings.num(f.tokens),
+          }),
+        ),
+      );
     }
-    if (f.tau !== null) parts.push(term(this.player, "tau", strings.say("player.tau", { value: strings.num(f.tau, 2) })));
+    if (f.tau !== null)
+      parts.push(
+        term(this.player, "tau", strings.say("player.tau", { value: strings.num(f.tau, 2) })),
+      );
     if (f.acceptance !== null)
-      parts.push(term(this.player, "acceptance", strings.say("player.acceptance", { value: strings.num(100 * f.acceptance) })));
-    put(this.notes, parts.flatMap((p, k) => (k ? [h("span", { class: "dot", "aria-hidden": "true" }, " · "), p] : [p])));
+      parts.push(
+        term(
+          this.player,
+          "acceptance",
+          strings.say("player.acceptance", { value: strings.num(100 * f.acceptance) }),
+        ),
+      );
+    put(
+      this.notes,
+      parts.flatMap((p, k) =>
+        k ? [h("span", { class: "dot", "aria-hidden": "true" }, " · "), p] : [p],
+      ),
+    );
   }
 }
 
@@ -69,6 +120,10 @@ export function speedSentence({ strings, payload }) {
   const key = why.speed >= 1.005 ? "player.speed.why_faster" : "player.speed.why_slower";
   const two = (v) => strings.num(v, 2);
   return strings.say(key, {
-    tau: two(why.tau), pass: two(why.pass), rest: two(why.rest), cost: two(why.pass + why.rest), speed: two(why.speed),
+    tau: two(why.tau),
+    pass: two(why.pass),
+    rest: two(why.rest),
+    cost: two(why.pass + why.rest),
+    speed: two(why.speed),
   });
 }

@@ -2,9 +2,32 @@
 import { h, put } from "./dom.js";
 import { SOURCES } from "./text.js";
 
-const KEYS = ["space", "event", "step", "ends", "reject", "accept", "loop", "reveal", "node", "expert", "projector", "help"];
+const KEYS = [
+  "space",
+  "event",
+  "step",
+  "ends",
+  "reject",
+  "accept",
+  "loop",
+  "reveal",
+  "node",
+  "expert",
+  "projector",
+  "help",
+];
 const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
-const TERMS = ["tau", "acceptance", "speedup_decode", "passes", "prefill", "weight", "mixed", "coverage", "margin"];
+const TERMS = [
+  "tau",
+  "acceptance",
+  "speedup_decode",
+  "passes",
+  "prefill",
+  "weight",
+  "mixed",
+  "coverage",
+  "margin",
+];
 
 export class Help {
   constructor(player) {
@@ -16,17 +39,75 @@ export class Help {
     const { strings } = this.player;
     const say = (key) => strings.say(`player.${key}`);
     this.element.setAttribute("aria-label", say("help.title"));
-    const pairs = (items) => h("dl", {}, items.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]).flat());
-    put(this.element,
-      h("div", { class: "help-head" }, h("h3", {}, say("help.title")), h("button", { type: "button", class: "close", onclick: () => this.toggle(false) }, say("help.close"))),
-      h("div", { class: "help-grid" },
-        h("div", {}, h("h4", {}, say("help.keys")), pairs(KEYS.map((k) => [say(`keys.${k}.name`), say(`keys.${k}.does`)]))),
-        h("div", {}, h("h4", {}, say("help.signs")),
-          h("ul", { class: "legend states column" }, STATES.map((state) => h("li", { class: `k-${state}` },
-            h("span", { class: "swatch", "aria-hidden": "true" }, { accepted: "✓", refused: "✗", bonus: "★", discarded: "∅" }[state] ?? " "), `${say(`state.${state}`)}: ${say(`state_why.${state}`)}`))),
-          h("ul", { class: "legend origins column" }, [...SOURCES.filter((o) => o !== "lookup"), "bonus", "own"].map((o) => h("li", {},
-            h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? say(`badge.${o}`) : "abc"), " ", say(`origin.${o}`))))),
-        h("div", {}, h("h4", {}, say("help.words")), pairs(TERMS.map((t) => [say(`term.${t}`), say(`define.${t}`)])))));
+    const pairs = (items) =>
+      h("dl", {}, items.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]).flat());
+    put(
+      this.element,
+      h(
+        "div",
+        { class: "help-head" },
+        h("h3", {}, say("help.title")),
+        h(
+          "button",
+          { type: "button", class: "close", onclick: () => this.toggle(false) },
+          say("help.close"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "help-grid" },
+        h(
+          "div",
+          {},
+          h("h4", {}, say("help.keys")),
+          pairs(KEYS.map((k) => [say(`keys.${k}.name`), say(`keys.${k}.does`)])),
+        ),
+        h(
+          "div",
+          {},
+          h("h4", {}, say("help.signs")),
+          h(
+            "ul",
+            { class: "legend states column" },
+            STATES.map((state) =>
+              h(
+                "li",
+                { class: `k-${state}` },
+                h(
+                  "span",
+                  { class: "swatch", "aria-hidden": "true" },
+                  { accepted: "✓", refused: "✗", bonus: "★", discarded: "∅" }[state] ?? " ",
+                ),
+                `${say(`state.${state}`)}: ${say(`state_why.${state}`)}`,
+              ),
+            ),
+          ),
+          h(
+            "ul",
+            { class: "legend origins column" },
+            [...SOURCES.filter((o) => o !== "lookup"), "bonus", "own"].map((o) =>
+              h(
+                "li",
+                {},
+                h(
+                  "span",
+                  { class: `t sample o-${o}`, "aria-hidden": "true" },
+                  strings.has(`player.badge.${o}`) ? say(`badge.${o}`) : "abc",
+                ),
+                " ",
+                say(`origin.${o}`),
+              ),
+            ),
+          ),
+        ),
+        h(
+          "div",
+          {},
+          h("h4", {}, say("help.words")),
+          pairs(TERMS.map((t) => [say(`term.${t}`), say(`define.${t}`)])),
+        ),
+      ),
+    );
   }
 
   get open() {

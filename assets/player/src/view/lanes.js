@@ -24,20 +24,33 @@ export class Lanes {
     this.clip = s("rect", { x: 0, y: 0, width: 0, height: 60 });
     this.blocks = s("g", { id: "sv-blocks" });
     this.past = s("g", { "clip-path": "url(#sv-past)" });
-    this.head = s("g", { class: "playhead" },
-      s("line", { x1: 0, x2: 0, y1: -2, y2: 2 * HEIGHT + GAP + 2 }), s("path", { d: "M-5,-7 L5,-7 L0,0 Z" }));
-    this.svg = s("svg", { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e) },
+    this.head = s(
+      "g",
+      { class: "playhead" },
+      s("line", { x1: 0, x2: 0, y1: -2, y2: 2 * HEIGHT + GAP + 2 }),
+      s("path", { d: "M-5,-7 L5,-7 L0,0 Z" }),
+    );
+    this.svg = s(
+      "svg",
+      { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e) },
       s("defs", {}, s("clipPath", { id: "sv-past" }, this.clip)),
       s("g", { class: "rest", transform: "translate(0,8)" }, this.blocks),
-      s("g", { transform: "translate(0,8)" }, this.past), s("g", { transform: "translate(0,8)" }, this.head));
+      s("g", { transform: "translate(0,8)" }, this.past),
+      s("g", { transform: "translate(0,8)" }, this.head),
+    );
     this.labels = [h("div", { class: "lane-name mine" }), h("div", { class: "lane-name" })];
     this.counts = [h("div", { class: "lane-count mine" }), h("div", { class: "lane-count" })];
     this.now = h("span", { class: "now" });
     this.axisBox = h("div", { class: "axis", role: "group" });
     this.note = h("span", { class: "lane-note" });
-    this.element = h("section", { class: "lanes" },
-      h("div", { class: "lane-names" }, this.labels), this.svg, h("div", { class: "lane-counts" }, this.counts),
-      h("div", { class: "lane-foot" }, this.now, this.note, this.axisBox));
+    this.element = h(
+      "section",
+      { class: "lanes" },
+      h("div", { class: "lane-names" }, this.labels),
+      this.svg,
+      h("div", { class: "lane-counts" }, this.counts),
+      h("div", { class: "lane-foot" }, this.now, this.note, this.axisBox),
+    );
   }
 
   /** Redraw labels and blocks: new events, another width, axis or language. */
@@ -46,20 +59,44 @@ export class Lanes {
     const name = model.decoder.header?.decoder ?? "";
     const key = `player.decoder.${name}`;
     text(this.labels[0], strings.has(key) ? strings.say(key) : name);
-    text(this.labels[1], model.baseline.header ? strings.say("player.plain") : strings.say("player.plain_missing"));
+    text(
+      this.labels[1],
+      model.baseline.header ? strings.say("player.plain") : strings.say("player.plain_missing"),
+    );
     this.svg.setAttribute("aria-label", strings.say("player.lanes_label"));
     this.axisBox.setAttribute("aria-label", strings.say("player.axis_label"));
-    put(this.axisBox, AXES.map((axis) => h("button", {
-      type: "button", class: "seg", "aria-pressed": String(axis === this.axis), "data-axis": axis,
-      onclick: () => {
-        this.axis = axis;
-        this.refresh();
-        this.axisBox.querySelector(`[data-axis=${axis}]`).focus();
-        this.player.draw();
-      },
-    }, strings.say(`player.axis.${axis}`))));
+    put(
+      this.axisBox,
+      AXES.map((axis) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "seg",
+            "aria-pressed": String(axis === this.axis),
+            "data-axis": axis,
+            onclick: () => {
+              this.axis = axis;
+              this.refresh();
+              this.axisBox.querySelector(`[data-axis=${axis}]`).focus();
+              this.player.draw();
+            },
+          },
+          strings.say(`player.axis.${axis}`),
+        ),
+      ),
+    );
     const lead = model.decoder.prefill?.seconds;
-    put(this.note, lead === undefined ? "" : term(this.player, "prefill", strings.say("player.prefill_note", { time: strings.time(lead) })));
+    put(
+      this.note,
+      lead === undefined
+        ? ""
+        : term(
+            this.player,
+            "prefill",
+            strings.say("player.prefill_note", { time: strings.time(lead) }),
+          ),
+    );
     this.#blocks();
   }
 
@@ -68,7 +105,10 @@ export class Lanes {
     const runs = [model.decoder, model.baseline].map((run) => ends(run, this.axis));
     this.scaleMax = Math.max(...runs.map((e) => e[e.length - 1] ?? 0), first(this.axis) + 1e-9);
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${2 * HEIGHT + GAP + 12}`);
-    this.blocks.replaceChildren(this.#lane(runs[0], model.decoder, 0), this.#lane(runs[1], model.baseline, 1));
+    this.blocks.replaceChildren(
+      this.#lane(runs[0], model.decoder, 0),
+      this.#lane(runs[1], model.baseline, 1),
+    );
     this.past.replaceChildren(...[...this.blocks.childNodes].map((n) => n.cloneNode(true)));
   }
 
@@ -91,10 +131,21 @@ export class Lanes {
       const r = Math.min(3, Math.max(0, (w - gap) / 3));
       paths.set(shade, (paths.get(shade) ?? "") + block(x, y, Math.max(0.4, w - gap), HEIGHT, r));
       if (!lane && w >= 14)
-        labels.push(s("text", { x: x + (w - gap) / 2, y: y + HEIGHT / 2 + 4.5, class: `n ${shade}` }, String(emitted)));
+        labels.push(
+          s(
+            "text",
+            { x: x + (w - gap) / 2, y: y + HEIGHT / 2 + 4.5, class: `n ${shade}` },
+            String(emitted),
+          ),
+        );
       from = to;
     });
-    return s("g", { class: lane ? "lane base" : "lane" }, [...paths].map(([c, d]) => s("path", { class: c, d })), labels);
+    return s(
+      "g",
+      { class: lane ? "lane base" : "lane" },
+      [...paths].map(([c, d]) => s("path", { class: c, d })),
+      labels,
+    );
   }
 
   #point(event) {
@@ -119,14 +170,25 @@ export class Lanes {
   update(scene) {
     const { strings } = this.player;
     const { clock } = scene;
-    const value = this.axis === "seconds" ? clock.seconds : this.axis === "passes"
-      ? (scene.place.phase === "finish" && scene.place.fraction >= 1 ? Math.max(clock.passes, clock.baseline?.passes ?? 0) : clock.passes)
-      : scene.place.phase === "finish" ? Math.max(clock.tokens, clock.baseline?.tokens ?? 0) : clock.tokens;
+    const value =
+      this.axis === "seconds"
+        ? clock.seconds
+        : this.axis === "passes"
+          ? scene.place.phase === "finish" && scene.place.fraction >= 1
+            ? Math.max(clock.passes, clock.baseline?.passes ?? 0)
+            : clock.passes
+          : scene.place.phase === "finish"
+            ? Math.max(clock.tokens, clock.baseline?.tokens ?? 0)
+            : clock.tokens;
     const x = this.#x(Math.max(value, first(this.axis)));
     this.clip.setAttribute("width", Math.max(0, x + 0.5).toFixed(1));
     this.head.setAttribute("transform", `translate(${x.toFixed(1)},0)`);
-    text(this.now, this.axis === "seconds" ? strings.say("player.now_seconds", { time: strings.time(clock.seconds) })
-      : strings.say(`player.now_${this.axis}`, { n: value }));
+    text(
+      this.now,
+      this.axis === "seconds"
+        ? strings.say("player.now_seconds", { time: strings.time(clock.seconds) })
+        : strings.say(`player.now_${this.axis}`, { n: value }),
+    );
     text(this.counts[0], strings.say("player.count", { n: clock.tokens }));
     const other = clock.baseline && this.#baseline(scene, value);
     text(this.counts[1], other === null ? "" : strings.say("player.count", { n: other }));

@@ -1,19 +1,21 @@
 // The evidence of the node in focus: what every level answered, how it was mixed, what was cut.
-import { plain, shorten } from "../text.js";
-import { chip, h, pieceNodes, put } from "./dom.js";
+import { chip, h, put } from "./dom.js";
+import { Levels } from "./levels.js";
 import { sentence } from "./say.js";
-import { term } from "./tooltip.js";
 
 export class Memory {
   constructor(player) {
     this.player = player;
+    this.levels = new Levels(player);
     this.heading = h("h3");
     this.body = h("div", { class: "scroll", tabindex: "0" });
     this.element = h("section", { class: "panel memory" }, this.heading, this.body);
     this.key = "";
     this.scrolled = false;
     // Reading or setting a scroll position lays the page out: only when there is one.
-    this.body.addEventListener("scroll", () => (this.scrolled = this.body.scrollTop > 0), { passive: true });
+    this.body.addEventListener("scroll", () => (this.scrolled = this.body.scrollTop > 0), {
+      passive: true,
+    });
   }
 
   refresh() {
@@ -38,17 +40,26 @@ export class Memory {
 
   #title(m) {
     if (m.kind === "memory") return this.say("memory_at", { node: { token: m.token } });
-    if (m.kind === "span" || m.kind === "tree") return this.say("guess_at", { node: { token: m.token } });
+    if (m.kind === "span" || m.kind === "tree")
+      return this.say("guess_at", { node: { token: m.token } });
     return this.say("memory");
   }
 
   #content(m) {
     if (m.kind === "prefill") return h("p", { class: "quiet" }, this.say("memory_prefill"));
-    if (m.kind === "none") return [h("p", { class: "quiet" }, this.say(m.decoder === "autoregressive" ? "memory_autoregressive" : "memory_none")), this.#expert(m)];
+    if (m.kind === "none")
+      return [
+        h(
+          "p",
+          { class: "quiet" },
+          this.say(m.decoder === "autoregressive" ? "memory_autoregressive" : "memory_none"),
+        ),
+        this.#expert(m),
+      ];
     const parts = [this.#fact(m)];
     if (m.kind === "memory") parts.push(...this.#levels(m));
     if (m.copied) parts.push(this.#span(m.copied));
-    if (m.kind === "memory") parts.push(this.#sofar(m));
+    if (m.kind === "memory") parts.push(this.levels.sofar(m));
     parts.push(this.#expert(m));
     return parts;
   }
@@ -56,16 +67,52 @@ export class Memory {
   /** What the model wanted here, and what memory knew of it. */
   #fact(m) {
     const w = m.wanted;
-    if (!w || w.known === null && !m.refused) return null;
+    if (!w || (w.known === null && !m.refused)) return null;
     const { strings } = this.player;
-    const lines = [h("p", { class: "want" }, this.say(m.refused ? "fact_refused" : "fact_wanted", {
-      wanted: { token: w.token }, guess: { token: m.token },
-    })), h("p", { class: "nums" }, this.say("fact_target", { p: { probability: w.probability }, margin: { number: w.margin, digits: 2 } }),
-      m.refused && m.guess?.probability !== null ? [" ", this.say("fact_guess", { p: { probability: m.guess.probability } })] : null)];
-    if (w.known !== null) lines.push(h("p", { class: "knew" }, this.say(`known.${w.known}`, {
-      rank: w.rank ?? 0, of: w.of ?? 0, level: { source: w.level === 0 ? "copy" : `level${w.level}` }, share: { probability: w.share ?? 0 },
-    }), w.known === "yes" && w.cut ? [" ", this.say(`why_cut.${w.cut}`)] : w.known === "yes" && w.node >= 0 ? [" ", this.say("was_guess")] : null));
-    return h("div", { class: `fact${m.refused ? " bad" : ""}`, "data-wanted": strings.say("player.wanted") }, lines);
+    const lines = [
+      h(
+        "p",
+        { class: "want" },
+        this.say(m.refused ? "fact_refused" : "fact_wanted", {
+          wanted: { token: w.token },
+          guess: { token: m.token },
+        }),
+      ),
+      h(
+        "p",
+        { class: "nums" },
+        this.say("fact_target", {
+          p: { probability: w.probability },
+          margin: { number: w.margin, digits: 2 },
+        }),
+        m.refused && m.guess?.probability !== null
+          ? [" ", this.say("fact_guess", { p: { probability: m.guess.probability } })]
+          : null,
+      ),
+    ];
+    if (w.known !== null)
+      lines.push(
+        h(
+          "p",
+          { class: "knew" },
+          this.say(`known.${w.known}`, {
+            rank: w.rank ?? 0,
+            of: w.of ?? 0,
+            level: { source: w.level === 0 ? "copy" : `level${w.level}` },
+            share: { probability: w.share ?? 0 },
+          }),
+          w.known === "yes" && w.cut
+            ? [" ", this.say(`why_cut.${w.cut}`)]
+            : w.known === "yes" && w.node >= 0
+              ? [" ", this.say("was_guess")]
+              : null,
+        ),
+      );
+    return h(
+      "div",
+      { class: `fact${m.refused ? " bad" : ""}`, "data-wanted": strings.say("player.wanted") },
+      lines,
+    );
   }
 
   #levels(m) {
@@ -73,77 +120,41 @@ export class Memory {
     const out = [];
     if (!m.asked) out.push(h("p", { class: "quiet" }, this.say("memory_afterwards")));
     if (!m.hits.length) out.push(h("p", { class: "quiet" }, this.say("memory_empty")));
-    out.push(...m.hits.map((hit) => this.#level(hit, m.hits.length)));
+    out.push(...m.hits.map((hit) => this.levels.level(hit, m.hits.length)));
     if (m.hits.length === 1) out.push(h("p", { class: "quiet" }, this.say("memory_single")));
-    if (m.candidates.length) out.push(this.#mixed(m));
+    if (m.candidates.length) out.push(this.levels.mixed(m));
     return out;
-  }
-
-  #level(hit, count) {
-    const { strings, model, expert } = this.player;
-    const bars = hit.top.slice(0, 4).map(([id, p]) => h("div", { class: "bar", title: `${plain(model.look(id))}  ${strings.prob(p)}` },
-      h("span", { class: "track" }, h("i", { class: "fill", style: null }, "")),
-      h("bdi", { class: "bar-label" }, ...pieceNodes(shorten(model.look(id), 8))),
-      expert ? h("span", { class: "bar-p" }, strings.prob(p)) : null));
-    bars.forEach((bar, k) => bar.querySelector(".fill").style.setProperty("height", `${Math.max(2, Math.round(100 * hit.top[k][1]))}%`));
-    const sure = strings.num(1 - hit.entropy, 2);
-    return h("div", { class: `level o-level${hit.level}` },
-      h("div", { class: "level-head" },
-        h("span", { class: "lv" }, strings.say(`player.badge.level${hit.level}`)),
-        h("span", { class: "key" }, hit.key.map((id) => chip(model, id, 12))),
-        h("span", { class: "weight" }, strings.say("player.weight", { value: strings.num(hit.weight, 2) }))),
-      h("div", { class: "bars" }, bars),
-      h("div", { class: "level-foot" },
-        count > 1 ? term(this.player, "weight", strings.say("player.weight_sum", { base: strings.num(hit.base, 2), sure })) : null,
-        h("span", { class: "written" }, this.#written(hit))));
-  }
-
-  #written({ written: [step, , accepted] }) {
-    const { strings } = this.player;
-    if (step === -1) return strings.say("player.written.prompt");
-    if (step === -2) return strings.say("player.written.earlier");
-    return strings.say(accepted ? "player.written.accepted" : "player.written.rejected", { step: step + 1 });
-  }
-
-  #mixed(m) {
-    const { strings, model } = this.player;
-    const most = Math.max(...m.candidates.map((c) => c[1]), 1e-9);
-    const want = m.wanted && !m.refused ? m.wanted.token : m.wanted?.token;
-    const rows = m.candidates.slice(0, this.player.expert ? 8 : 6).map(([id, p, level, node, cut]) => {
-      const row = h("tr", { class: `${cut ? "cut" : "kept"}${id === want ? " wanted" : ""}` },
-        h("th", { scope: "row" }, chip(model, id, 12), id === want ? h("span", { class: "star", title: strings.say("player.wanted") }, " ★") : null),
-        h("td", { class: "from" }, strings.say(`player.badge.${level === 0 ? "copy" : `level${level}`}`)),
-        h("td", { class: "meter" }, h("i", { class: "fill" })),
-        h("td", { class: "num" }, strings.prob(p)),
-        h("td", { class: "why-cut" }, cut ? strings.say(`player.cut.${cut}`) : node >= 0 ? strings.say("player.cut.kept") : ""));
-      row.querySelector(".fill").style.setProperty("width", `${Math.max(2, (100 * p) / most).toFixed(0)}%`);
-      return row;
-    });
-    return h("div", { class: "mixed" }, h("h4", {}, term(this.player, "mixed", strings.say("player.mixed"))), h("table", {}, h("tbody", {}, rows)));
   }
 
   #span(span) {
     const { model } = this.player;
-    const tokens = (ids, name) => h("bdi", { class: name }, ids.map((id) => chip(model, id, 14)));
-    return h("div", { class: "copied" },
+    const tokens = (ids, name) =>
+      h(
+        "bdi",
+        { class: name },
+        ids.map((id) => chip(model, id, 14)),
+      );
+    return h(
+      "div",
+      { class: "copied" },
       h("h4", {}, this.say("copied")),
-      h("p", {}, this.say(span.inPrompt ? "copied_prompt" : "copied_answer", { n: span.length, start: span.start })),
-      h("p", { class: "context" }, tokens(span.before, "before"), tokens(span.match, "match"), h("span", { class: "arrow" }, " → "), tokens(span.copied, "next")));
-  }
-
-  /** How often every level had an answer so far, and how often it was right. */
-  #sofar(m) {
-    const { strings } = this.player;
-    const levels = Object.keys(m.tallies).map(Number).sort((a, b) => b - a);
-    const rows = levels.map((level) => {
-      const [asked, answered, right] = m.tallies[level];
-      return h("tr", { class: `o-level${level}` },
-        h("th", { scope: "row" }, h("span", { class: "lv" }, strings.say(`player.badge.level${level}`))),
-        h("td", {}, strings.say("player.answered", { n: answered, answered: strings.num(answered), asked: strings.num(asked) })),
-        h("td", {}, answered ? strings.say("player.right", { right: strings.num(right), answered: strings.num(answered), share: strings.num((100 * right) / answered) }) : ""),
-        h("td", { class: "num" }, strings.say("player.rows", { n: m.sizes[level] ?? 0 })));
-    });
-    return rows.length ? h("div", { class: "sofar" }, h("h4", {}, term(this.player, "coverage", strings.say("player.sofar"))), h("table", {}, h("tbody", {}, rows))) : null;
+      h(
+        "p",
+        {},
+        this.say(span.inPrompt ? "copied_prompt" : "copied_answer", {
+          n: span.length,
+          start: span.start,
+        }),
+      ),
+      h(
+        "p",
+        { class: "context" },
+        tokens(span.before, "before"),
+        tokens(span.match, "match"),
+        h("span", { class: "arrow" }, " → "),
+        tokens(span.copied, "next"),
+      ),
+    );
   }
 
   /** Ids, probabilities, entropies, seconds: only when asked for. */
@@ -155,10 +166,46 @@ export class Memory {
     const line = (key, params) => h("div", {}, strings.say(`player.expert.${key}`, params));
     const seen = m.wanted !== null && m.wanted !== undefined;
     const { seconds } = step;
-    return h("div", { class: "expert" },
-      line("node", { node: m.node ?? 0, id: node.token, order: node.order, score: node.score === null ? "–" : strings.num(node.score, 4) }),
-      seen ? line("target", { logp: node.logp === null ? "–" : strings.num(node.logp, 3), pick: node.pick, margin: strings.num(node.margin, 3), tail: strings.num(node.tail, 3), entropy: node.entropy === undefined || node.entropy === null ? "–" : strings.num(node.entropy, 3) }) : null,
-      seen ? h("div", {}, node.top.slice(0, 5).map(([id, logp]) => [chip(model, id, 10), h("span", { class: "p" }, ` ${id}: ${strings.prob(Math.exp(logp))}  `)])) : null,
-      line("seconds", { draft: strings.time(seconds.draft), verify: strings.time(seconds.verify), commit: strings.time(seconds.commit), total: strings.time(seconds.total), cache: step.cache_length }));
+    return h(
+      "div",
+      { class: "expert" },
+      line("node", {
+        node: m.node ?? 0,
+        id: node.token,
+        order: node.order,
+        score: node.score === null ? "–" : strings.num(node.score, 4),
+      }),
+      seen
+        ? line("target", {
+            logp: node.logp === null ? "–" : strings.num(node.logp, 3),
+            pick: node.pick,
+            margin: strings.num(node.margin, 3),
+            tail: strings.num(node.tail, 3),
+            entropy:
+              node.entropy === undefined || node.entropy === null
+                ? "–"
+                : strings.num(node.entropy, 3),
+          })
+        : null,
+      seen
+        ? h(
+            "div",
+            {},
+            node.top
+              .slice(0, 5)
+              .map(([id, logp]) => [
+                chip(model, id, 10),
+                h("span", { class: "p" }, ` ${id}: ${strings.prob(Math.exp(logp))}  `),
+              ]),
+          )
+        : null,
+      line("seconds", {
+        draft: strings.time(seconds.draft),
+        verify: strings.time(seconds.verify),
+        commit: strings.time(seconds.commit),
+        total: strings.time(seconds.total),
+        cache: step.cache_length,
+      }),
+    );
   }
 }

@@ -16,8 +16,14 @@ function inline(found) {
   return found.map((p, k) => {
     if (p.kind === "text") return document.createTextNode(p.raw);
     if (p.kind === "space" || p.kind === "tab" || p.kind === "newline")
-      return matters(found, k) ? h("span", { class: `ws ${p.kind}`, "data-mark": p.shown }, p.raw) : document.createTextNode(p.raw);
-    return h("span", { class: `pc ${p.kind}`, "data-mark": p.shown }, p.kind === "special" ? p.shown : "");
+      return matters(found, k)
+        ? h("span", { class: `ws ${p.kind}`, "data-mark": p.shown }, p.raw)
+        : document.createTextNode(p.raw);
+    return h(
+      "span",
+      { class: `pc ${p.kind}`, "data-mark": p.shown },
+      p.kind === "special" ? p.shown : "",
+    );
   });
 }
 
@@ -40,7 +46,8 @@ export class Text {
     this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
     this.flow.addEventListener("click", (e) => {
       const token = this.player.model.tokens[this.#index(e)];
-      if (token && String(getSelection?.() ?? "") === "") this.player.seekStep(Math.max(0, token.step));
+      if (token && String(getSelection?.() ?? "") === "")
+        this.player.seekStep(Math.max(0, token.step));
     });
   }
 
@@ -57,9 +64,18 @@ export class Text {
     const { strings, model } = this.player;
     text(this.heading, strings.say("player.answer"));
     this.box.setAttribute("aria-label", strings.say("player.answer"));
-    const asked = [...(model.decoder.header?.messages ?? [])].reverse().find((m) => m.role === "user");
+    const asked = [...(model.decoder.header?.messages ?? [])]
+      .reverse()
+      .find((m) => m.role === "user");
     const line = asked ? asked.text.replace(/\s+/g, " ").trim() : "";
-    put(this.prompt, pieceNodes(textPieces(line.length > 220 ? line.slice(0, 200) + "…" : line).map((p) => (p.kind === "space" ? { ...p, kind: "text", shown: " " } : p))));
+    put(
+      this.prompt,
+      pieceNodes(
+        textPieces(line.length > 220 ? line.slice(0, 200) + "…" : line).map((p) =>
+          p.kind === "space" ? { ...p, kind: "text", shown: " " } : p,
+        ),
+      ),
+    );
     this.#grow();
     this.#legend();
   }
@@ -93,9 +109,12 @@ export class Text {
       const span = h("span", { class: `t o-${token.source} off`, "data-i": i });
       const alone = model.look(token.id);
       if (whole) {
-        span.append(h("span", { class: "w" }, ...inline(whole[i - unit.from])),
-          h("span", { class: "p" }, ...this.#part(alone, i - unit.from + 1, size)));
-      } else span.append(...(unit.open ? this.#part(alone, i - unit.from + 1, null) : inline(alone)));
+        span.append(
+          h("span", { class: "w" }, ...inline(whole[i - unit.from])),
+          h("span", { class: "p" }, ...this.#part(alone, i - unit.from + 1, size)),
+        );
+      } else
+        span.append(...(unit.open ? this.#part(alone, i - unit.from + 1, null) : inline(alone)));
       if (token.source === "bonus") this.#starBeforeBreak(span);
       out.push(span);
     }
@@ -113,22 +132,44 @@ export class Text {
 
   /** A token of an unfinished glyph: its bytes, and which part of how many it is. */
   #part(found, k, n) {
-    const label = this.player.strings.say(n ? "player.part" : "player.part_open", { k, total: n ?? 0 });
+    const label = this.player.strings.say(n ? "player.part" : "player.part_open", {
+      k,
+      total: n ?? 0,
+    });
     const nodes = inline(found);
-    if (found.some((p) => p.kind === "hex")) nodes.push(h("span", { class: "part", "data-mark": label }));
+    if (found.some((p) => p.kind === "hex"))
+      nodes.push(h("span", { class: "part", "data-mark": label }));
     return nodes;
   }
 
   #legend() {
     const { strings, model } = this.player;
     const used = new Set(model.tokens.map((t) => t.source));
-    const names = [...SOURCES.filter((o) => used.has(o)), ...(used.has("bonus") ? ["bonus"] : []),
-      ...(used.has("own") ? ["own"] : [])];
+    const names = [
+      ...SOURCES.filter((o) => used.has(o)),
+      ...(used.has("bonus") ? ["bonus"] : []),
+      ...(used.has("own") ? ["own"] : []),
+    ];
     const key = names.join();
     if (this.legendKey === key && this.legendLang === strings) return;
     this.legendKey = key;
     this.legendLang = strings;
-    put(this.legend, names.map((o) => h("li", {}, h("span", { class: `t sample o-${o}`, "aria-hidden": "true" }, strings.has(`player.badge.${o}`) ? strings.say(`player.badge.${o}`) : "abc"), " ", strings.say(`player.origin_short.${o}`))));
+    put(
+      this.legend,
+      names.map((o) =>
+        h(
+          "li",
+          {},
+          h(
+            "span",
+            { class: `t sample o-${o}`, "aria-hidden": "true" },
+            strings.has(`player.badge.${o}`) ? strings.say(`player.badge.${o}`) : "abc",
+          ),
+          " ",
+          strings.say(`player.origin_short.${o}`),
+        ),
+      ),
+    );
   }
 
   update(scene) {
@@ -136,7 +177,8 @@ export class Text {
     for (let i = this.shown; i < n; i++) this.spans[i].classList.remove("off");
     for (let i = n; i < this.shown; i++) this.spans[i].classList.add("off");
     for (const unit of this.many)
-      for (let i = unit.from; i < unit.to; i++) this.spans[i].classList.toggle("whole", n >= unit.to);
+      for (let i = unit.from; i < unit.to; i++)
+        this.spans[i].classList.toggle("whole", n >= unit.to);
     const moved = n !== this.shown;
     this.shown = n;
     this.#mark(scene, n);

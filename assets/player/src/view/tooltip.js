@@ -11,15 +11,22 @@ export class Tooltip {
   show(owner, lines) {
     this.owner?.removeAttribute?.("aria-describedby");
     this.owner = owner;
-    put(this.element, lines.filter(Boolean).map((line, k) => h("div", { class: k ? "more" : "first" }, line)));
+    put(
+      this.element,
+      lines.filter(Boolean).map((line, k) => h("div", { class: k ? "more" : "first" }, line)),
+    );
     this.element.hidden = false;
     owner.setAttribute("aria-describedby", "tip");
     const frame = this.player.element.getBoundingClientRect();
     const at = owner.getBoundingClientRect();
     const tip = this.element.getBoundingClientRect();
-    const left = Math.min(Math.max(8, at.left - frame.left), Math.max(8, frame.width - tip.width - 8));
+    const left = Math.min(
+      Math.max(8, at.left - frame.left),
+      Math.max(8, frame.width - tip.width - 8),
+    );
     const below = at.bottom - frame.top + 6;
-    const top = below + tip.height > frame.height ? Math.max(4, at.top - frame.top - tip.height - 6) : below;
+    const top =
+      below + tip.height > frame.height ? Math.max(4, at.top - frame.top - tip.height - 6) : below;
     this.element.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   }
 
@@ -50,6 +57,7 @@ export class Tooltip {
 export function term(player, name, label) {
   const button = h("button", { type: "button", class: "term" }, label);
   return player.tooltip.attach(button, () => [
-    player.strings.say(`player.term.${name}`), player.strings.say(`player.define.${name}`),
+    player.strings.say(`player.term.${name}`),
+    player.strings.say(`player.define.${name}`),
   ]);
 }

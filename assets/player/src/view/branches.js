@@ -1,0 +1,137 @@
+// The drawn tree of one step: chips, edges, bundles; and what state they are in.
+import { plain } from "../text.js";
+import { s } from "./dom.js";
+
+// The marks as lines in a box of 10 x 10: text would cost a layout each.
+const CHECK = "M1,5.4 L4,8.4 L9,1.8";
+const CROSS = "M1.8,1.8 L8.2,8.2 M8.2,1.8 L1.8,8.2";
+const CIRCLE = "M1.5,5 a3.5,3.5 0 1 0 7,0 a3.5,3.5 0 1 0 -7,0 M2,9 L8,1";
+const PATHS = { accepted: CHECK, refused: CROSS, passed: CROSS, discarded: CIRCLE };
+
+export class Branches {
+  constructor(player, chips, canvas) {
+    this.player = player;
+    this.chips = chips;
+    this.canvas = canvas;
+    this.parts = new Map();
+    this.bundles = [];
+  }
+
+  /** Build the elements of a tree in their boxes; all hidden until `show`. */
+  build(tree, placed) {
+    const { player } = this;
+    const { chips: painter } = this;
+    // Many guesses leave no room for figures between the rows: the tooltip has them.
+    const crowded = tree.nodes.length > 30 || player.narrow;
+    const edges = s("g", { class: "edges" });
+    const chips = s("g", { class: "chips" });
+    this.parts = new Map();
+    this.states = new Map();
+    this.focused = null;
+    this.bundles = [];
+    const font = painter.font;
+    for (const group of placed.groups)
+      if (group.w)
+        this.bundles.push({
+          ids: group.ids,
+          rect: s("rect", {
+            class: "bundle",
+            x: group.x - 3,
+            y: group.y - 3,
+            width: group.w + 6,
+            height: group.h + 6,
+            rx: font * 0.6,
+          }),
+        });
+    chips.append(...this.bundles.map((b) => b.rect));
+    const second = new Set(placed.groups.flatMap((g) => g.ids.slice(1)));
+    for (const item of placed.items) {
+      const box = placed.boxes.get(item.id);
+      let edge = null;
+      if (item.parent !== null && !second.has(item.id)) {
+        edge = s("path", { d: curve(placed.boxes.get(item.parent), box, player.narrow, font) });
+        edges.append(edge);
+      }
+      const chip = painter.draw(item, box, crowded);
+      chips.append(chip.g);
+      this.parts.set(item.id, { ...chip, edge, item, box });
+    }
+    this.ring = s("rect", { class: "ring", rx: font * 0.68 });
+    this.canvas.replaceChildren(edges, this.ring, chips);
+  }
+
+  /** Give every node the state it has in the scene. */
+  show(scene) {
+    const { tree } = scene;
+    const { strings, model } = this.player;
+    for (const node of tree.nodes)
+      this.#state(node.id, node.state, node.fresh, node.token, strings, model);
+    for (const { ids, rect } of this.bundles)
+      rect.style.display = ids.every((id) => tree.nodes[id].state === "hidden") ? "none" : "";
+    if (tree.bonus)
+      this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", 1, tree.bonus.token, strings, model);
+    this.#focus(scene.focus);
+  }
+
+  #focus(id) {
+    if (this.focused !== id) {
+      const part = this.parts.get(this.focused);
+      part?.g.classList.remove("focus");
+      part?.g.setAttribute("tabindex", "-1");
+      const now = this.parts.get(id);
+      now?.g.classList.add("focus");
+      now?.g.setAttribute("tabindex", "0");
+      this.focused = id;
+      const { x, y, w, h: tall } = now?.box ?? { x: 0, y: 0, w: 0, h: 0 };
+      for (const [name, value] of [
+        ["x", x - 4],
+        ["y", y - 4],
+        ["width", w + 8],
+        ["height", tall + 8],
+      ])
+        this.ring.setAttribute(name, value.toFixed(1));
+    }
+  }
+
+  #state(id, state, fresh, token, strings, model) {
+    const part = this.parts.get(id);
+    if (!part) return;
+    if (this.states.get(id) !== state) {
+      this.states.set(id, state);
+      const source = id < 0 ? "bonus" : part.item.node.source;
+      part.g.setAttribute(
+        "class",
+        `chip ${state} o-${source}${id === this.focused ? " focus" : ""}`,
+      );
+      part.edge?.setAttribute("class", `edge ${state} o-${source}`);
+      part.mark?.setAttribute("d", PATHS[state] ?? "");
+      part.g.setAttribute(
+        "aria-label",
+        strings.say("player.chip_label", {
+          token: plain(model.look(token)),
+          state: strings.say(`player.state.${state === "hidden" ? "drafted" : state}`),
+        }),
+      );
+    }
+    const opacity = state !== "hidden" && fresh < 1 ? (0.15 + 0.85 * fresh).toFixed(2) : null;
+    if (opacity === null && !part.faded) return;
+    part.faded = opacity !== null;
+    for (const element of [part.g, part.edge])
+      if (opacity === null) element?.removeAttribute("opacity");
+      else element?.setAttribute("opacity", opacity);
+  }
+}
+
+function curve(from, to, narrow, font) {
+  const y2 = to.y + to.h / 2;
+  if (narrow && to.y > from.y + 1) {
+    // Down from the parent, along the gap under its row, then down to the child's row.
+    const x = to.x - font * 0.6;
+    const low = from.y + from.h + font * 0.35;
+    return `M${from.x + Math.min(from.w / 2, font * 2)},${from.y + from.h} V${low} H${x} V${y2 - 5} Q${x},${y2} ${x + 5},${y2} H${to.x}`;
+  }
+  const x1 = from.x + from.w;
+  const y1 = from.y + from.h / 2;
+  const bend = Math.max(6, (to.x - x1) * 0.55);
+  return `M${x1},${y1} C${x1 + bend},${y1} ${to.x - bend},${y2} ${to.x},${y2}`;
+}
