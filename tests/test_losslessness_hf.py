@@ -10,7 +10,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from specviz.jobs import Job, run
+from specviz.models import registry
 from specviz.models.hf import HFModel
+from specviz.models.registry import Entry
+from specviz.trace import Progress, Trace
 from tests.adversaries import drafters, every_drafter
 from tests.models import tiny
 from tests.test_losslessness import decoded
@@ -86,3 +90,24 @@ def test_every_drafter_gives_the_oracles_tokens_in_2000_cases(
     architecture: str, **case: int
 ) -> None:
     one_case(architecture, **case)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_lower_precision_differs_by_numeric_ties_only(dtype: torch.dtype) -> None:
+    """A packed pass rounds otherwise than a single-row pass; more than rounding is a mismatch."""
+    torch.set_num_threads(1)
+    low = tiny.model("llama", "sdpa", dtype=dtype)
+    label = f"tiny-{low.dtype}"
+    registry.register(Entry(label=label, title=label, load=lambda device, dtype: low))
+    outcomes, ties, tokens = [], 0, 0
+    for seed in range(6):
+        job = Job(model=label, prompt=chr(97 + seed) * 20, dtype=low.dtype, max_new_tokens=40)
+        trace = Trace(tuple(e for e in run(job) if not isinstance(e, Progress)))
+        assert trace.check is not None and trace.check.complete
+        outcomes.append(trace.check.equal)
+        ties += trace.check.ties
+        tokens += len(trace.run().tokens)
+    assert False not in outcomes
+    if dtype == torch.float32:
+        assert outcomes == [True] * 6
+    assert ties <= tokens // 10
