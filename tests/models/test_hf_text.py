@@ -65,6 +65,8 @@ def test_without_a_template_the_text_is_given_as_it_is_and_that_is_said():
     assert not set(inputs.tokens) & codec.special_ids()
     assert inputs.notes == ("tiny has no chat template: the text is given to it as it is.",)
     assert TextCodec(tiny.tokenizer(), "tiny").encode([Message("user", "a")]).notes == ()
+    going_on = codec.encode([Message("user", "a"), Message("assistant", "the ")])
+    assert decoded(codec, going_on.tokens) == b"a\n\nthe "
 
 
 def test_a_begin_token_is_written_where_the_tokenizer_writes_one():

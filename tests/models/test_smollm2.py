@@ -12,7 +12,7 @@ import torch
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.models import registry, smollm2
-from specviz.models.base import Inputs, Message, Unsupported
+from specviz.models.base import InputError, Inputs, Message, Unsupported
 from specviz.models.hf_load import file_sha256, quiet
 from specviz.tree import DraftTree
 from tests.models import tiny
@@ -119,9 +119,17 @@ def test_a_conversion_that_breaks_off_leaves_nothing(monkeypatch, tmp_path):
         raise OSError("disk full")
 
     monkeypatch.setattr(smollm2, "_write", broken)
-    with pytest.raises(OSError, match="disk full"):
-        smollm2.convert(source, "0" * 64, tmp_path / "cache" / "x")
-    assert os.listdir(tmp_path / "cache") == []
+    cache = tmp_path / "cache"
+    (cache / ".x-killed").mkdir(parents=True)
+    (cache / ".x-other").mkdir()
+    os.utime(cache / ".x-killed", (0, 0))
+    with pytest.raises(InputError) as caught:
+        smollm2.convert(source, "0" * 64, cache / "x")
+    assert str(caught.value) == (
+        f"The unpacked weights of smollm2-135m cannot be written to {cache}: set SPECVIZ_CACHE to "
+        "a writable folder with 600 MB of space."
+    )
+    assert os.listdir(cache) == [".x-other"]
 
 
 def test_other_weights_under_the_name_are_refused(monkeypatch, tmp_path):
