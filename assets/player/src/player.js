@@ -135,9 +135,11 @@ export class Player {
   }
 
   #events(all) {
-    const views = all ? this.views : [this.header, this.lanes, this.text, this.transport];
     this.#keepFocus(() => {
-      for (const view of views) view.refresh?.();
+      for (const view of this.views) {
+        if (all) view.refresh?.();
+        else view.grow?.();
+      }
     });
     this.draw();
   }

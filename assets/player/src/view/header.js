@@ -1,6 +1,6 @@
 // Who runs, the verdict, and what it cost.
 import { equality, figures, reason } from "../verdict.js";
-import { h, put } from "./dom.js";
+import { h, put, text } from "./dom.js";
 import { sentence } from "./say.js";
 import { term } from "./tooltip.js";
 
@@ -11,7 +11,10 @@ export class Header {
     this.where = h("span", { class: "where" });
     this.badge = h("span", { class: "badge", role: "status" });
     this.speed = h("span", { class: "speed" });
-    this.notes = h("div", { class: "figures" });
+    this.terms = {};
+    for (const name of ["speedup_decode", "passes", "tau", "acceptance"])
+      this.terms[name] = term(player, name, "");
+    this.notes = h("div", { class: "figures" }, Object.values(this.terms));
     this.element = h(
       "header",
       { class: "head" },
@@ -20,7 +23,11 @@ export class Header {
     );
   }
 
-  /** Redraw; needed only when events or their summary changed. */
+  /** New events, another summary. */
+  grow() {
+    this.refresh();
+  }
+
   refresh() {
     const { strings, model, payload } = this.player;
     const header = model.decoder.header;
@@ -44,12 +51,18 @@ export class Header {
     const verdict = equality(model, payload);
     this.badge.className = `badge ${verdict.tone}`;
     const stage = payload.live && payload.stage;
-    put(
-      this.badge,
-      h("span", { class: "mark", "aria-hidden": "true" }, verdict.mark),
-      " ",
-      ...sentence(this.player, stage ? this.#stage(stage) : verdict),
-    );
+    const { key, params } = stage ? this.#stage(stage) : verdict;
+    // A status is read aloud when it changes, so it is left alone while it does not.
+    const said = JSON.stringify([verdict.mark, key, params, strings.lang]);
+    if (said !== this.said) {
+      this.said = said;
+      put(
+        this.badge,
+        h("span", { class: "mark", "aria-hidden": "true" }, verdict.mark),
+        " ",
+        ...sentence(this.player, { key, params }),
+      );
+    }
     this.#figures();
   }
 
@@ -61,55 +74,37 @@ export class Header {
     };
   }
 
+  /** The buttons stay the same elements: a running decoder renews the figures all the time. */
   #figures() {
     const { strings, payload } = this.player;
     const f = figures(payload);
-    put(
-      this.speed,
-      f.speed === null
-        ? ""
-        : strings.say("player.times", { value: strings.num(f.speed, f.speed < 10 ? 2 : 1) }),
-    );
+    const digits = f.speed !== null && f.speed < 10 ? 2 : 1;
     this.speed.hidden = f.speed === null;
+    text(this.speed, strings.say("player.times", { value: strings.num(f.speed, digits) }));
     this.speed.classList.toggle("slow", f.speed !== null && f.speed < 1);
-    const parts = [];
-    if (f.speed !== null) {
-      const word = f.speed >= 1.005 ? "faster" : f.speed <= 0.995 ? "slower" : "same";
-      parts.push(term(this.player, "speedup_decode", strings.say(`player.speed.${word}`)));
+    const word = f.speed >= 1.005 ? "faster" : f.speed <= 0.995 ? "slower" : "same";
+    const passes = f.plainPasses === null ? "player.passes_tokens" : "player.passes_not";
+    const found = {
+      speedup_decode: f.speed === null ? "" : strings.say(`player.speed.${word}`),
+      passes:
+        f.passes === null || !f.tokens
+          ? ""
+          : strings.say(passes, {
+              n: f.passes,
+              passes: strings.num(f.passes),
+              plain: strings.num(f.plainPasses),
+              tokens: strings.num(f.tokens),
+            }),
+      tau: f.tau === null ? "" : strings.say("player.tau", { value: strings.num(f.tau, 2) }),
+      acceptance:
+        f.acceptance === null
+          ? ""
+          : strings.say("player.acceptance", { value: strings.num(100 * f.acceptance) }),
+    };
+    for (const [name, value] of Object.entries(found)) {
+      text(this.terms[name], value);
+      this.terms[name].hidden = value === "";
     }
-    if (f.passes !== null && f.tokens) {
-      const key = f.plainPasses === null ? "player.passes_tokens" : "player.passes_not";
-      parts.push(
-        term(
-          this.player,
-          "passes",
-          strings.say(key, {
-            n: f.passes,
-            passes: strings.num(f.passes),
-            plain: strings.num(f.plainPasses),
-            tokens: strings.num(f.tokens),
-          }),
-        ),
-      );
-    }
-    if (f.tau !== null)
-      parts.push(
-        term(this.player, "tau", strings.say("player.tau", { value: strings.num(f.tau, 2) })),
-      );
-    if (f.acceptance !== null)
-      parts.push(
-        term(
-          this.player,
-          "acceptance",
-          strings.say("player.acceptance", { value: strings.num(100 * f.acceptance) }),
-        ),
-      );
-    put(
-      this.notes,
-      parts.flatMap((p, k) =>
-        k ? [h("span", { class: "dot", "aria-hidden": "true" }, " · "), p] : [p],
-      ),
-    );
   }
 }
 

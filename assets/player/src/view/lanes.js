@@ -42,7 +42,7 @@ export class Lanes {
     this.counts = [h("div", { class: "lane-count mine" }), h("div", { class: "lane-count" })];
     this.now = h("span", { class: "now" });
     this.axisBox = h("div", { class: "axis", role: "group" });
-    this.note = h("span", { class: "lane-note" });
+    this.note = term(player, "prefill", "");
     this.element = h(
       "section",
       { class: "lanes" },
@@ -55,14 +55,7 @@ export class Lanes {
 
   /** Redraw labels and blocks: new events, another width, axis or language. */
   refresh() {
-    const { strings, model } = this.player;
-    const name = model.decoder.header?.decoder ?? "";
-    const key = `player.decoder.${name}`;
-    text(this.labels[0], strings.has(key) ? strings.say(key) : name);
-    text(
-      this.labels[1],
-      model.baseline.header ? strings.say("player.plain") : strings.say("player.plain_missing"),
-    );
+    const { strings } = this.player;
     this.svg.setAttribute("aria-label", strings.say("player.lanes_label"));
     this.axisBox.setAttribute("aria-label", strings.say("player.axis_label"));
     put(
@@ -86,17 +79,23 @@ export class Lanes {
         ),
       ),
     );
-    const lead = model.decoder.prefill?.seconds;
-    put(
-      this.note,
-      lead === undefined
-        ? ""
-        : term(
-            this.player,
-            "prefill",
-            strings.say("player.prefill_note", { time: strings.time(lead) }),
-          ),
+    this.grow();
+  }
+
+  /** New events: names and blocks. */
+  grow() {
+    const { strings, model } = this.player;
+    const name = model.decoder.header?.decoder ?? "";
+    const key = `player.decoder.${name}`;
+    text(this.labels[0], strings.has(key) ? strings.say(key) : name);
+    text(
+      this.labels[1],
+      model.baseline.header ? strings.say("player.plain") : strings.say("player.plain_missing"),
     );
+    const lead = model.decoder.prefill?.seconds;
+    this.note.hidden = lead === undefined;
+    if (lead !== undefined)
+      text(this.note, strings.say("player.prefill_note", { time: strings.time(lead) }));
     this.#blocks();
   }
 

@@ -59,6 +59,11 @@ export class Text {
     put(this.flow);
   }
 
+  /** New events: more tokens. */
+  grow() {
+    this.refresh();
+  }
+
   /** Append the tokens that arrived; the last unit is made anew, it may have been completed. */
   refresh() {
     const { strings, model } = this.player;

@@ -142,8 +142,19 @@ export class Transport {
     );
     this.bar.setAttribute("aria-label", strings.say("player.scrub_label"));
     this.playing = null;
+    this.followKey = this.#followKey();
     this.#marks();
     if (kept) this.element.querySelector(`[data-act=${kept}]`)?.focus();
+  }
+
+  /** New events: more marks. */
+  grow() {
+    this.#marks();
+  }
+
+  #followKey() {
+    const { payload, followed, follow } = this.player;
+    return `${Boolean(payload.live || followed)}|${follow}`;
   }
 
   #focusedAct() {
@@ -186,6 +197,7 @@ export class Transport {
   }
 
   update(scene) {
+    if (this.followKey !== this.#followKey()) this.refresh();
     const { strings, playing } = this.player;
     const { place, steps } = scene;
     const beats = this.player.beats;
