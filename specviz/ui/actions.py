@@ -17,7 +17,7 @@ import gradio as gr
 from specviz import metrics, player
 from specviz.catalog import text
 from specviz.models.base import InputError
-from specviz.trace import Trace, TraceError, dumps, load
+from specviz.trace import Trace, TraceError, load
 from specviz.ui.blocks import facts, status
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary
@@ -25,15 +25,23 @@ from specviz.ui.live import Decode, Stage, Tick, follow
 from specviz.ui.visit import Desk, Live, Visit, new_run_id
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
-from specviz.views.rejects import rejects, select, table, to_csv
+from specviz.views.rejects import rejects, select, table
 
 LOG = logging.getLogger(__name__)
 KEEP = gr.skip()
 
 
+def same(line: Any = KEEP) -> tuple[Any, ...]:
+    """The values of what shows a run (player, gallery, downloads, status): only the status new."""
+    return KEEP, KEEP, KEEP, line
+
+
 @dataclass(frozen=True)
 class Actions:
-    """The handlers of one page; they share nothing but what ``desk`` keeps per visit."""
+    """The handlers of one page; they share nothing but what ``desk`` keeps per visit.
+
+    ``shown`` in what they return stands for player, gallery, downloads and status.
+    """
 
     desk: Desk
     examples: tuple[Example, ...]
@@ -44,7 +52,7 @@ class Actions:
     # Recorded runs
 
     def open_page(self, visit: Visit, request: gr.Request) -> tuple[Any, ...]:
-        """visit, player, gallery, status: the example that the address names, or the first."""
+        """visit, shown: the example that the address names, or the first."""
         self.desk.enter(request.session_hash, visit)
         asked = dict(request.query_params or {})
         name = asked.get("trace", self.examples[0].name)
@@ -54,19 +62,19 @@ class Actions:
         if name in known:
             return visit, *self._show_example(visit, name, start)
         line = self._error(text("ui.error.example", self.lang, name=name))
-        return visit, *self._show_example(visit, known[0], None)[:2], line
+        return visit, *self._show_example(visit, known[0], None)[:-1], line
 
     def close_page(self, request: gr.Request) -> None:
         """The tab was closed, or lost its connection: its run stops."""
         self.desk.leave(request.session_hash)
 
     def pick(self, visit: Visit, event: gr.EventData) -> tuple[Any, ...]:
-        """player, gallery, status after a click on a card."""
+        """shown after a click on a card."""
         if visit.busy:
-            return KEEP, KEEP, self._error(text("ui.error.busy", self.lang))
+            return same(self._error(text("ui.error.busy", self.lang)))
         name = str(event._data.get("name"))
         if name not in [e.name for e in self.examples]:
-            return KEEP, KEEP, KEEP
+            return same()
         return self._show_example(visit, name, None)
 
     def _show_example(self, visit: Visit, name: str, start: int | None) -> tuple[Any, ...]:
@@ -75,26 +83,24 @@ class Actions:
         try:
             trace = example.trace
         except TraceError as error:
-            return KEEP, self.cards(visit), self._error(str(error))
+            return same(self._error(str(error)))
         self.desk.publish(run_id, trace)
-        visit.shown = run_id
-        return self._loaded(trace, run_id, start), self.cards(visit), status()
+        return self._load(visit, trace, run_id, start, status())
 
     def upload(self, visit: Visit, path: str | None) -> tuple[Any, ...]:
-        """player, gallery, status after a trace file was handed in."""
+        """shown after a trace file was handed in."""
         if path is None:
-            return KEEP, KEEP, KEEP
+            return same()
         if visit.busy:
-            return KEEP, KEEP, self._error(text("ui.error.busy", self.lang))
+            return same(self._error(text("ui.error.busy", self.lang)))
         try:
             trace = load(path)
         except TraceError as error:
-            return KEEP, KEEP, self._error(str(error))
+            return same(self._error(str(error)))
         run_id = new_run_id()
         self.desk.keep(visit, run_id, trace)
-        visit.shown = run_id
         line = status(text("ui.uploaded", self.lang, name=Path(path).name), "done")
-        return self._loaded(trace, run_id, None), self.cards(visit), line
+        return self._load(visit, trace, run_id, None, line)
 
     def cards(self, visit: Visit) -> str:
         """The value of the gallery."""
@@ -104,13 +110,17 @@ class Actions:
         ]
         return json.dumps({"cards": cards, "current": visit.shown.removeprefix("example-")})
 
-    def _loaded(self, trace: Trace, run_id: str, start: int | None) -> str:
+    def _load(
+        self, visit: Visit, trace: Trace, run_id: str, start: int | None, line: Any
+    ) -> tuple[Any, ...]:
+        visit.shown = run_id
         if start is None:
             start = player.interesting_step(trace)
         payload = player.payload(trace, lang=self.lang, start_step=start, run_id=run_id)
         # A long run is megabytes of JSON, and a value travels as it is.
         packed = gzip.compress(json.dumps(payload).encode(), compresslevel=5, mtime=0)
-        return json.dumps({"load": base64.b64encode(packed).decode()})
+        message = json.dumps({"load": base64.b64encode(packed).decode()})
+        return message, self.cards(visit), run_id, line
 
     # A run
 
@@ -131,21 +141,22 @@ class Actions:
         return self._stage(Stage("queue"), job.model), *self._buttons(running=True)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
-        """player, gallery, status, run, stop while the job goes on."""
+        """shown, run, stop while the job goes on."""
         live = visit.live
         if live is None or live.started or live.ended:
-            yield (KEEP,) * 5
+            yield *same(), KEEP, KEEP
             return
         live.started = True
         try:
             with closing(follow(live, self.decode, visit.scopes)) as ticks:
                 for tick in ticks:
                     line = self._stage(tick.stage, live.job.model) if tick.live else KEEP
-                    yield *self._pushed(visit, live, tick), line, KEEP, KEEP
-            yield KEEP, KEEP, self._ended(live), *self._buttons(running=False)
+                    yield *self._pushed(visit, live, tick, line), KEEP, KEEP
+            yield *same(self._ended(live)), *self._buttons(running=False)
         except Exception as error:
-            last = self._pushed(visit, live, Tick(0, Stage("error"), live=False))
-            yield *last, self.failed(error), *self._buttons(running=False)
+            tick = Tick(0, Stage("error"), live=False)
+            shown = self._pushed(visit, live, tick, self.failed(error))
+            yield *shown, *self._buttons(running=False)
 
     def stop(self, visit: Visit) -> tuple[Any, ...]:
         """status, run, stop after Stop was pressed."""
@@ -156,17 +167,16 @@ class Actions:
             return line, KEEP, gr.update(interactive=False)
         return status(text("ui.stage.stopped", self.lang)), *self._buttons(running=False)
 
-    def _pushed(self, visit: Visit, live: Live, tick: Tick) -> tuple[Any, Any]:
+    def _pushed(self, visit: Visit, live: Live, tick: Tick, line: Any) -> tuple[Any, ...]:
         events = live.recording.events
         if not events:
-            return KEEP, KEEP
-        gallery: Any = KEEP
-        if visit.shown != live.run_id:
+            return same(line)
+        first_time = visit.shown != live.run_id
+        if first_time:
             self.desk.keep(visit, live.run_id, live.recording)
             visit.shown = live.run_id
-            gallery = self.cards(visit)
             if not tick.live:  # over before anybody could watch it grow: pause where it is good
-                return self._loaded(live.recording.trace, live.run_id, None), gallery
+                return self._load(visit, live.recording.trace, live.run_id, None, line)
         stage = tick.stage
         update = player.update(
             events,
@@ -177,7 +187,9 @@ class Actions:
             if tick.live else None,
             summary=metrics.summary(live.recording.trace),
         )  # fmt: skip
-        return json.dumps(update), gallery
+        if first_time:
+            return json.dumps(update), self.cards(visit), live.run_id, line
+        return json.dumps(update), KEEP, KEEP, line
 
     def _stage(self, stage: Stage, model: str) -> str:
         line = text(
@@ -212,12 +224,11 @@ class Actions:
     # Below the player
 
     def summaries(self, visit: Visit) -> tuple[Any, ...]:
-        """charts, table, run card, downloads, scope line for what the page shows now."""
+        """charts, table, run card, scope line for what the page shows now."""
         trace = self.desk.trace(visit.shown) or Trace(())
         charts = [draw(trace, self.lang) for draw in CHARTS.values()]
-        files = visit.shown if trace.events else ""
-        return (*charts, self._table(trace, "all", ""), facts(card(trace, self.lang)), files,
-                self.scope_line(visit))  # fmt: skip
+        rows = self._table(trace, "all", "")
+        return *charts, rows, facts(card(trace, self.lang)), self.scope_line(visit)
 
     def filter(self, visit: Visit, which: str, find: str) -> Any:
         """The table of refused guesses, filtered."""
@@ -266,37 +277,3 @@ class Actions:
 
     def _scope(self, visit: Visit) -> str:
         return visit.scope or text("ui.scope.default", self.lang)
-
-    # Asked by scripts in the browser: anything may arrive
-
-    def get_events(self, arguments: list[Any]) -> list[Any]:
-        """[run_id, start] -> the stored events from there on, for the player's gaps."""
-        match arguments:
-            case [str(run_id), int(start), *_]:
-                return [json.loads(dumps(e)) for e in self.desk.events(run_id, start)]
-            case _:
-                return []
-
-    def make_file(self, arguments: list[Any]) -> dict[str, str] | None:
-        """[run_id, kind] -> name, media type and base64 bytes of a download."""
-        match arguments:
-            case [str(run_id), str(kind)]:
-                trace = self.desk.trace(run_id)
-            case _:
-                return None
-        if trace is None or trace.run("decoder") is None:
-            return None
-        run = trace.run("decoder")
-        assert run is not None
-        stem = f"specviz-{run.header.decoder}-{run.header.run}"
-        if kind == "trace":
-            lines = "".join(dumps(e) + "\n" for e in trace.events).encode()
-            name, media, raw = ".jsonl.gz", "application/gzip", gzip.compress(lines, mtime=0)
-        elif kind == "html":
-            name, media = ".html", "text/html"
-            raw = player.export_html(trace, lang=self.lang).encode()
-        elif kind == "csv":
-            name, media, raw = "-rejects.csv", "text/csv", to_csv(trace).encode("utf-8-sig")
-        else:
-            return None
-        return {"name": stem + name, "type": media, "data": base64.b64encode(raw).decode()}

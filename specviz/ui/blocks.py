@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import gradio as gr
@@ -42,8 +43,11 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
             '<progress hidden></progress></div>'
         ),
         js_on_load=_script("""
+            let newest = 0;
             const show = () => {
-              const { kind, text, done, total } = JSON.parse(props.value);
+              const { kind, text, done, total, at } = JSON.parse(props.value);
+              if (at < newest) return;  // answers of two events may overtake each other
+              newest = at;
               const line = element.querySelector('.sv-status-text');
               const bar = element.querySelector('progress');
               element.querySelector('.sv-status').dataset.kind = kind;
@@ -61,7 +65,9 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
 
 def status(text: str = "", kind: str = "", done: int = 0, total: int = 0) -> str:
     """The value of ``status_line``; ``kind``: busy, error, done or empty."""
-    return json.dumps({"kind": kind, "text": text, "done": done, "total": total})
+    return json.dumps(
+        {"kind": kind, "text": text, "done": done, "total": total, "at": monotonic()}
+    )
 
 
 def facts_list(elem_id: str | None = None) -> gr.HTML:

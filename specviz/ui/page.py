@@ -10,6 +10,7 @@ from gradio import events
 
 from specviz.catalog import text
 from specviz.ui.actions import Actions
+from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
 from specviz.ui.device import decode
@@ -61,13 +62,14 @@ class Below:
     @property
     def summaries(self) -> list[Any]:
         """Outputs of ``Actions.summaries`` but the last."""
-        return [*self.plots, self.table, self.facts, self.takeaway]
+        return [*self.plots, self.table, self.facts]
 
 
 def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
     """The page, ready to launch; loads no weights. ``recorded``: the examples to offer."""
     recorded = recorded or examples()
     desk = Desk()
+    answers = Answers(desk, lang)
     with gr.Blocks(
         title=text("ui.title", lang), fill_width=True, analytics_enabled=False,
         delete_cache=(3600, 86400),
@@ -87,11 +89,11 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
                 min_width=70,
             )  # fmt: skip
             own = gr.Button(text("ui.own", lang), size="sm", elem_id="own", min_width=150)
-        player = player_stage(actions.get_events, lang, elem_id="player")
+        player = player_stage(answers.get_events, lang, elem_id="player")
         with gr.Column(elem_classes="sv-below"):
-            below = _below(actions, lang)
+            below = _below(answers, lang)
 
-        shown = [player, below.gallery, status]
+        shown = [player, below.gallery, below.takeaway, status]
         summaries = {
             "fn": actions.summaries, "inputs": visit,
             "outputs": [*below.summaries, controls.scope_line], **AT_ONCE,
@@ -130,12 +132,12 @@ def _controls(lang: str) -> Controls:
     return Controls(form, run, scope, line, clear, upload)
 
 
-def _below(actions: Actions, lang: str) -> Below:
+def _below(answers: Answers, lang: str) -> Below:
     gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
     cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in ("trace", "html", "csv")},
-        actions.make_file,
+        answers.make_file,
         elem_id="takeaway",
     )
     with gr.Tabs():

@@ -60,7 +60,7 @@ def _slow(device: str, dtype: str) -> SlowModel:
     return SlowModel(rhyme.logits, rhyme.pieces, label="slow", eos_ids=frozenset())
 
 
-def _words(label: str, words: list[bytes]) -> ToyModel:
+def _words(label: str, words: list[bytes], wait: float) -> SlowModel:
     """Says nothing but ``words``, in an order that drafters often get wrong."""
     first = 257
     pieces = [b"<end>", *(bytes([b]) for b in range(256)), *words]
@@ -71,15 +71,17 @@ def _words(label: str, words: list[bytes]) -> ToyModel:
         row[first:] = 3 * rng.normal(size=len(words))
         return row
 
-    return ToyModel(logits, pieces, label=label)
+    model = SlowModel(logits, pieces, label=label)
+    model.prefill_wait = model.verify_wait = wait
+    return model
 
 
 def _hostile(device: str, dtype: str) -> ToyModel:
-    return _words("hostile", [w.encode() for w in HOSTILE])
+    return _words("hostile", [w.encode() for w in HOSTILE], wait=0.0)
 
 
 def _quick(device: str, dtype: str) -> ToyModel:
-    return _words("quick", [f" w{i}".encode() for i in range(40)])
+    return _words("quick", [f" w{i}".encode() for i in range(40)], wait=0.002)
 
 
 def _small(device: str, dtype: str) -> ToyModel:
