@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from player_traces import HOSTILE, PIECES, THUMB, hostile_trace, random_trace
+from player_traces import HOSTILE, PIECES, THUMB, bundle, hostile_trace, random_trace, step
 from playwright.sync_api import Page
 
-from specviz import player
-from specviz.trace import Trace
+from specviz import metrics, player
+from specviz.trace import Check, Seconds, Trace
 
 SEEK_MS = float(os.environ.get("SPECVIZ_SEEK_MS", "16"))
 Opener = Callable[..., Page]
@@ -133,8 +134,8 @@ def test_every_string_is_in_the_catalogue(show: Callable[..., Page]) -> None:
 def test_whitespace_and_special_tokens_are_told_apart(show: Callable[..., Page]) -> None:
     page = show(hostile_trace())
     labels = []
-    for step in (2, 3):
-        page.evaluate("(i) => it.seekStep(i)", step)
+    for index in (2, 3):
+        page.evaluate("(i) => it.seekStep(i)", index)
         labels += [
             "".join(chip.locator(".label").all_text_contents())
             for chip in page.locator(".chip.accepted").all()
@@ -421,6 +422,121 @@ def test_labels_do_not_overlap_in_a_large_tree(show: Callable[..., Page]) -> Non
                 }"""
             )
             assert clashes == [nodes + 2, 0]
+
+
+def test_one_step_of_ten_guesses_is_counted_as_the_glossary_says(
+    show: Callable[..., Page],
+) -> None:
+    trees = (step(random.Random(seed), 0, 16, 10, 2) for seed in range(20))
+    made = next(s for s in trees if any(node.parent == 2 for node in s.nodes))
+    page = show(bundle([made]), start_step=0)
+    figures = page.locator(".figures").inner_text()
+    assert "3.00 tokens a pass" in figures
+    assert "67 % right" in figures
+    assert "1 pass, not 3" in figures
+    assert page.locator(".pass").inner_text().startswith("10 guesses, one pass")
+    assert page.locator(".caption .main").inner_text().startswith("2 of 3 tested guesses right")
+    assert page.locator(".chip.accepted").count() == 2
+    term = page.locator(".figures .term", has_text="% right")
+    term.focus()
+    assert "and one more where the walk stopped" in page.locator(".tip").inner_text()
+
+
+def test_a_step_without_a_right_guess_says_what_the_model_wanted(
+    show: Callable[..., Page],
+) -> None:
+    made = step(random.Random(1), 0, 16, 6, 0)
+    page = show(bundle([made]), start_step=0)
+    want = PIECES[made.nodes[0].pick].decode()
+    assert page.locator(".caption .main").inner_text().startswith("No guess right")
+    assert page.locator(".chip.bonus").text_content().replace("★", "") == want.replace(" ", "␠")  # type: ignore[union-attr]
+    assert "the tree was full" in page.locator(".caption .why").inner_text()
+    assert "rank 2" in page.locator(".memory .fact").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (Check(equal=True), "same text as plain decoding"),
+        (
+            Check(equal="tie", first_difference=3, margin=0.0021, cap=0.01),
+            "numeric tie with plain decoding at token 4",
+        ),
+        (
+            Check(equal=False, first_difference=3, margin=1.5, cap=0.01),
+            "differs from plain decoding at token 4",
+        ),
+    ],
+)
+def test_verdict_tells_a_tie_from_a_difference(
+    show: Callable[..., Page], check: Check, words: str
+) -> None:
+    trace = random_trace(8, 3, 4)
+    page = show(Trace((*trace.events[:-1], check)))
+    assert page.locator(".head .badge").inner_text().endswith(words)
+
+
+def test_a_slow_run_says_so_and_why(show: Callable[..., Page]) -> None:
+    made = [
+        step(random.Random(i), i, 16, 6, 0).model_copy(
+            update={"seconds": Seconds(draft=0.03, verify=0.06, commit=0.01, total=0.1)}
+        )
+        for i in range(4)
+    ]
+    trace = bundle(made)
+    speed = metrics.speedup_decode(trace)
+    assert speed is not None and speed < 0.5
+    page = show(trace)
+    focus(page)
+    press(page, "End")
+    assert page.locator(".speed").inner_text() == f"{speed:.2f}×"
+    why = page.locator(".caption .why").inner_text()
+    found = [float(n) for n in re.findall(r"\d+\.\d+", why)]
+    shown, tau, cost, verify, rest = found
+    assert (shown, tau) == (round(speed, 2), 1.0)
+    assert abs(tau / cost - speed) < 0.01
+    assert abs(verify + rest - cost) < 0.011
+    assert abs(verify / rest - 1.5) < 0.02
+
+
+def test_every_beginning_of_a_run_can_be_drawn(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 2, 5)
+    page = show(trace)
+    headings = []
+    for end in range(len(trace.events) + 1):
+        beginning = player.payload(Trace(trace.events[:end]), run_id=f"cut {end}", live=True)
+        page.evaluate("(p) => it.load(p)", beginning)
+        headings.append(page.locator(".tree-panel h3").inner_text())
+        if end == 1:
+            caption = page.locator(".caption .main").inner_text()
+            assert caption == "The model is reading 6 tokens of the prompt."
+    assert headings[:4] == [
+        "No run yet",
+        "Before the first step",
+        "Before the first step",
+        "Step 1: what was guessed, what the model kept",
+    ]
+    assert "same text" in page.locator(".head .badge").inner_text()
+
+
+def test_controls_stay_the_same_while_a_run_streams(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 6, 5)
+    page = show(trace)
+    page.evaluate("(u) => it.push(u)", player.update(trace.events[:3], "next", 0))
+    mark = """() => { const root = document.querySelector('div').shadowRoot;
+      window.buttons = [...root.querySelectorAll('.transport button, .seg, .figures .term')]; }"""
+    page.evaluate(mark)
+    page.get_by_role("button", name="Loop step").focus()
+    page.evaluate("(u) => it.push(u)", player.update(trace.events[:6], "next", 3))
+    assert page.evaluate("buttons.every((b) => b.isConnected)")
+    wait(page, "it.state().step === 3 && it.state().phase === 'emit'")
+    assert press(page, "Shift+ArrowLeft")["step"] == 2
+
+
+def test_focus_on_a_chip_survives_the_next_step(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 6, 5), start_step=1)
+    page.locator(".chip[data-node='2']").focus()
+    assert press(page, "Shift+ArrowRight", "Shift+ArrowRight")["step"] == 3
 
 
 def test_theme_follows_the_class_above(show: Callable[..., Page]) -> None:

@@ -173,14 +173,17 @@ export class Tree {
   }
 
   update(scene) {
-    const { strings } = this.player;
+    const { strings, model } = this.player;
     const { tree, place } = scene;
     this.svg.setAttribute("data-step", scene.step);
     this.svg.setAttribute("data-phase", place.phase);
     if (!tree) {
       this.canvas.replaceChildren();
       this.key = "";
-      text(this.heading, strings.say("player.stage_empty"));
+      text(
+        this.heading,
+        strings.say(model.decoder.header ? "player.stage_prefill" : "player.stage_empty"),
+      );
       return;
     }
     const key = `${scene.run}|${tree.key}|${this.chips.font}`;
