@@ -84,7 +84,7 @@ button:hover { border-color: var(--focus); }
 .seg[aria-pressed="true"] { background: var(--accept-bg); color: var(--l3-ink); font-weight: 650; border-color: var(--l3); z-index: 1; }
 
 /* Middle */
-.middle { display: grid; grid-template-columns: minmax(210px, 2.9fr) minmax(0, 6fr) minmax(290px, 3.3fr); gap: 12px; height: clamp(372px, 29.5cqw, 640px); }
+.middle { display: grid; grid-template-columns: minmax(210px, 2.9fr) minmax(0, 6fr) minmax(290px, 3.3fr); gap: 12px; height: var(--sv-middle, clamp(372px, 29.5cqw, 640px)); }
 .panel { background: var(--panel); border-radius: var(--radius); padding: 10px 14px; min-width: 0; min-height: 0; display: flex; flex-direction: column; gap: 6px; }
 .tree-panel { background: none; padding: 10px 0 0; }
 .panel-head { display: flex; flex-wrap: wrap; align-items: center; gap: 0 12px; padding: 0 4px; }
