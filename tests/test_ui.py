@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from specviz.jobs import Job, Scopes
 from specviz.models.base import InputError
 from specviz.trace import Event, Finish, Progress, Trace
 from specviz.ui import device, launch_options
+from specviz.ui.actions import KEEP, Actions
 from specviz.ui.api import generate
 from specviz.ui.examples import examples
 from specviz.ui.form import control, whole
@@ -117,6 +119,15 @@ def test_stop_of_a_waiting_run_ends_it_and_of_a_running_one_asks_it_to_end() -> 
     assert (visit.stop(), visit.stop(), visit.busy) == (True, True, True)
     visit.live.ended = True
     assert visit.stop() is False
+
+
+def test_a_run_that_the_queue_refused_can_be_started_again() -> None:
+    actions = Actions(Desk(), (), jobs.run, None, "en")  # type: ignore[arg-type]
+    visit = Visit(live=Live(JOB))
+    line, run, stop = actions.settle(visit)
+    assert json.loads(line)["text"] == "Too many runs are waiting: try again in a minute."
+    assert (run["interactive"], stop["visible"], visit.busy) == (True, False, False)
+    assert actions.settle(visit) == (KEEP, KEEP, KEEP)
 
 
 def test_the_desk_keeps_few_runs_and_forgets_a_visit_that_left() -> None:

@@ -124,8 +124,10 @@ class Actions:
 
     # A run
 
-    def begin(self, visit: Visit, *values: Any) -> tuple[Any, ...]:
+    def begin(self, visit: Visit, request: gr.Request, *values: Any) -> tuple[Any, ...]:
         """status, run, stop after Run was pressed: check everything that needs no model."""
+        # Again, because a tab that lost its connection for a moment counts as having left.
+        self.desk.enter(request.session_hash, visit)
         if visit.busy:
             return KEEP, KEEP, KEEP
         try:
@@ -157,6 +159,14 @@ class Actions:
             tick = Tick(0, Stage("error"), live=False)
             shown = self._pushed(visit, live, tick, self.failed(error))
             yield *shown, *self._buttons(running=False)
+
+    def settle(self, visit: Visit) -> tuple[Any, ...]:
+        """status, run, stop after a run is over, or was refused because too many wait."""
+        live = visit.live
+        if live is None or live.started or live.ended:
+            return KEEP, KEEP, KEEP
+        live.ended = True
+        return self._error(text("ui.error.full", self.lang)), *self._buttons(running=False)
 
     def stop(self, visit: Visit) -> tuple[Any, ...]:
         """status, run, stop after Stop was pressed."""

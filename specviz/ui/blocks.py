@@ -130,8 +130,11 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
     )
 
 
-def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
-    """Download buttons for the run whose id is the value; files are made when asked for.
+def takeaway(
+    labels: dict[str, str], link: dict[str, str], make: Answer, elem_id: str
+) -> gr.HTML:
+    """Download buttons for the run whose id is the value; files are made when asked for. An
+    example can also be linked to, at the step that the player shows.
 
     ``make([run_id, kind])`` returns name, media type and bytes in base64, or None.
     """
@@ -140,14 +143,22 @@ def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
 
     buttons = "".join(
         f'<button type="button" class="sv-button" data-kind="{kind}" disabled></button>'
-        for kind in labels
+        for kind in (*labels, "link")
     )
     return gr.HTML(
         "",
         html_template=f'<div class="sv-takeaway">{buttons}</div>',
         js_on_load=_script(
             """
-            const labels = LABELS;
+            const labels = LABELS, link = LINK;
+            const copy = async (button) => {
+              const player = [...document.querySelectorAll('#player *')].find((e) => e.specviz);
+              const url = new URL(location.origin + location.pathname);
+              url.searchParams.set('trace', props.value.slice('example-'.length));
+              url.searchParams.set('step', player.specviz.state().step + 1);
+              await navigator.clipboard.writeText(url.href);
+              button.textContent = link.copied;
+            };
             const save = async (kind) => {
               const file = await server.make_file(props.value, kind);
               if (!file) return;
@@ -160,12 +171,16 @@ def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
             };
             const show = () => {
               for (const button of element.querySelectorAll('button')) {
-                button.textContent = labels[button.dataset.kind];
+                const { kind } = button.dataset, linked = kind === 'link';
+                button.textContent = linked ? link.copy : labels[kind];
                 button.disabled = !props.value;
-                button.onclick = () => save(button.dataset.kind);
+                button.onclick = () => (linked ? copy(button) : save(kind));
+                // Only examples are for everybody; the clipboard needs a secure page.
+                const shared = (props.value ?? '').startsWith('example-');
+                button.hidden = linked && !(shared && navigator.clipboard);
               }
             };
-            """.replace("LABELS", json.dumps(labels))
+            """.replace("LABELS", json.dumps(labels)).replace("LINK", json.dumps(link))
         ),
         server_functions=[make_file],
         elem_id=elem_id,

@@ -20,6 +20,7 @@ from specviz.ui.visit import Desk, Visit
 from specviz.views.charts import CHARTS
 from specviz.views.rejects import CUTS
 
+QUEUE = 20  # runs that may wait; said, because on ZeroGPU Gradio would let one wait
 # One run at a time on the device; everything else answers at once.
 DEVICE = {"concurrency_id": "gpu", "concurrency_limit": 1}
 AT_ONCE: dict[str, Any] = {
@@ -88,7 +89,9 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
                 text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",
                 min_width=70,
             )  # fmt: skip
-            own = gr.Button(text("ui.own", lang), size="sm", elem_id="own", min_width=150)
+            own = gr.Button(
+                text("ui.own", lang), variant="primary", size="sm", elem_id="own", min_width=150
+            )
         player = player_stage(answers.get_events, lang, elem_id="player")
         with gr.Column(elem_classes="sv-below"):
             below = _below(answers, lang)
@@ -113,7 +116,7 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             generate(actions.decode), api_name="generate",
             api_description=text("ui.api", lang), **DEVICE,
         )  # fmt: skip
-    built: gr.Blocks = page
+    built: gr.Blocks = page.queue(max_size=QUEUE)
     return built
 
 
@@ -137,6 +140,7 @@ def _below(answers: Answers, lang: str) -> Below:
     cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in ("trace", "html", "csv")},
+        {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},
         answers.make_file,
         elem_id="takeaway",
     )
@@ -194,7 +198,7 @@ def _wire_run(
     begun.then(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,
-    ).then(**summaries)
+    ).then(actions.settle, visit, [status, *buttons], **AT_ONCE).then(**summaries)
     stop.click(actions.stop, visit, [status, *buttons], **AT_ONCE)
 
 

@@ -37,6 +37,8 @@ def test_the_page_opens_on_a_paused_recorded_run_without_weights(
         assert state["step"] == state["drawn"] > 0
         assert visit.page.get_by_role("button", name="Play").is_visible()
         assert visit.page.evaluate("document.documentElement.scrollWidth") == 1280
+        bottom = "document.querySelector('.sv-stage').getBoundingClientRect().bottom"
+        assert visit.page.evaluate(bottom) <= 720  # the transport included
         context.close()
     assert min(spent) < limit
     maps = Path(f"/proc/{server[1]}/maps").read_text()
@@ -65,6 +67,12 @@ def test_an_example_is_clicked_and_plays_without_weights(
     visitor.page.get_by_role("button", name="Play").click()
     visitor.wait(f"{STATE}.time > {before + 1}")
     assert card.get_attribute("aria-pressed") == "true"
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visitor.page.evaluate(f"{PLAYER}.seekStep(6)")
+    visitor.page.click("#takeaway button[data-kind=link]")
+    visitor.page.get_by_text("Link copied").wait_for()
+    link = visitor.page.evaluate("navigator.clipboard.readText()")
+    assert link.endswith("/?trace=odd&step=7")
     visitor.page.click(".sv-card[data-name=gone]")
     assert visitor.said("error") == "This is not a trace file: a line is not JSON."
     assert visitor.state()["run"] == "example-odd"

@@ -118,16 +118,16 @@ def test_hostile_tokens_are_literal_everywhere(visitor: Visitor) -> None:
     visitor.fill("hostile", "".join(HOSTILE), 90)
     visitor.to_end()
     page = visitor.page
-    bars = page.locator("#chart-accepted .trace.bars").nth(1).locator(".point")
-    bars.first.wait_for()
-    said = ""
-    for bar in bars.all():
-        bar.hover(force=True)
-        page.wait_for_timeout(60)
-        said += page.locator("#chart-accepted .hoverlayer").text_content() or ""
     trace = load(visitor.download("trace"))
     run = trace.run("decoder")
     assert run is not None
+    own = "#chart-accepted .trace.bars:nth-child(2) .point"
+    visitor.wait(f"document.querySelectorAll('{own}').length === {len(run.steps)}")
+    said = ""
+    for bar in page.locator(f"{own}:visible").all():
+        bar.hover(force=True)
+        page.wait_for_timeout(60)
+        said += page.locator("#chart-accepted .hoverlayer").text_content() or ""
     emitted = {show(trace.pieces[t]) for t in run.tokens[1:]}
     assert {"${alert(1)}", "</script>", "`", "\\u", "&lt;", "<b>bold</b>"} <= emitted
     assert [w for w in emitted if w not in said] == []
