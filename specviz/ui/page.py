@@ -32,7 +32,11 @@ AT_ONCE: dict[str, Any] = {
 _TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
 _OPEN = "document.querySelector('#controls').classList.contains('open')"
 OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{_OPEN}) {_TOGGLE}; }}"
-FOLD_IF_NARROW = f"() => {{ if (innerWidth < 1500 && {_OPEN}) {_TOGGLE}; }}"
+# Once a run has begun; on a phone also after an error, which the open column would hide.
+FOLD_IF_NARROW = f"""(status) => {{
+  const narrow = innerWidth < (JSON.parse(status).kind === 'busy' ? 1500 : 768);
+  if (narrow && {_OPEN}) {_TOGGLE};
+}}"""
 TOGGLE = f"() => {{ {_TOGGLE}; }}"
 
 
@@ -194,7 +198,7 @@ def _wire_run(
         actions.begin, [visit, *controls.form.inputs], [status, *buttons],
         trigger_mode="once", **AT_ONCE,
     )  # fmt: skip
-    controls.run.click(None, js=FOLD_IF_NARROW, **AT_ONCE)
+    begun.then(None, status, js=FOLD_IF_NARROW, **AT_ONCE)
     begun.then(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from specviz.trace import load
 
@@ -99,6 +100,31 @@ def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) 
     trace = load(visitor.download("trace"))
     assert trace.check is not None and trace.check.equal is True
     assert len(trace.events) == visitor.state()["events"]
+
+
+@pytest.mark.parametrize(("width", "stays"), [(1280, True), (390, False)])
+def test_the_controls_make_room_for_a_run_and_for_a_message(
+    open_page: Callable[..., Page], server: tuple[str, int], width: int, stays: bool
+) -> None:
+    visit = Visitor(open_page(server[0], viewport={"width": width, "height": 800}))
+    column = "document.querySelector('#controls').classList.contains('open')"
+    assert not visit.page.evaluate(column)
+    visit.page.click("#own")
+    visit.wait(column)
+    visit.fill("quick", " ", 8)
+    visit.run()
+    assert visit.said("error") == "The prompt is empty: write something to continue."
+    visit.page.wait_for_timeout(300)
+    assert visit.page.evaluate(column) is stays
+    if not stays:
+        visit.page.click("#own")
+        visit.wait(column)
+    visit.fill("quick", "go w1", 200)
+    visit.run()
+    visit.wait(f"!{column} && {STATE}.run !== 'example-rhyme'")
+    visit.page.click("#stop")
+    visit.page.wait_for_selector("#stop", state="hidden")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("part", ["prefill", "decode", "baseline"])
