@@ -22,7 +22,8 @@ from specviz.compare import first_difference  # noqa: E402
 from specviz.inputs import open_document  # noqa: E402
 from specviz.metrics import speedup_decode  # noqa: E402
 from specviz.recorder import record  # noqa: E402
-from specviz.trace import TraceError, load  # noqa: E402
+from specviz.trace import TraceError  # noqa: E402
+from specviz.tracefile import load  # noqa: E402
 
 INDEX = FOLDER / "index.json"
 

@@ -1,0 +1,3 @@
+"""specviz shows what speculative decoding really does, token by token."""
+
+__version__ = "0.1.0"

@@ -29,7 +29,7 @@ from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.recorder import check_writable, record
 from specviz.trace import TraceError
-from specviz.trace import load as load_trace
+from specviz.tracefile import load as load_trace
 from specviz.views import rejects, steps, terminal
 
 APP = Path(__file__).parent.parent / "app.py"

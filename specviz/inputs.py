@@ -78,17 +78,19 @@ def open_document(source: str | Path | bytes, name: str = "") -> Document:
 
 def check_prompt(text: str) -> str:
     """``text`` when a model can be asked it; raises InputError when blank, broken or too large."""
-    return _check_text("prompt", text, "write something to continue")
+    return check_text("prompt", text, "write something to continue")
 
 
 def document_prompt(document: str, question: str) -> str:
     """One prompt from the text of a document and a question about it; raises InputError."""
-    _check_text("document", document, "choose one with text")
-    _check_text("question", question, "ask something about the document")
+    check_text("document", document, "choose one with text")
+    check_text("question", question, "ask something about the document")
     return f"{document.strip()}\n\n{question.strip()}"
 
 
-def _check_text(what: str, text: str, way_out: str) -> str:
+def check_text(what: str, text: str, way_out: str) -> str:
+    """``text`` unless it is blank, broken or too large; ``what`` and ``way_out`` go into the
+    InputError's sentence."""
     if not text.strip():
         raise InputError(f"The {what} is empty: {way_out}.")
     try:

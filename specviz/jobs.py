@@ -10,22 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import platform
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+import specviz
 from specviz.compare import first_difference
 from specviz.decoding import check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.memory import Snapshot
-from specviz.inputs import check_prompt, document_prompt
+from specviz.inputs import check_prompt, check_text, document_prompt
 from specviz.models import registry
-from specviz.models.base import Inputs, Message, Model
+from specviz.models.base import InputError, Inputs, Message, Model
 from specviz.trace import (
     Check,
     Event,
@@ -72,6 +72,9 @@ class Job:
     def messages(self) -> tuple[Message, ...]:
         """The chat turns that this job stands for; raises InputError on a blank prompt."""
         check_prompt(self.prompt)
+        for what, words in (("system prompt", self.system), ("scope", self.scope)):
+            if words:
+                check_text(what, words, "leave it out")
         text = self.prompt
         if self.document is not None:
             text = document_prompt(self.document, self.prompt)
@@ -79,7 +82,7 @@ class Job:
         return (*system, Message("user", text))
 
 
-def run(job: Job) -> Iterator[Event]:
+def run(job: Job) -> Generator[Event, None, None]:
     """Decode ``job``, then its baseline, then compare; yields events as they happen.
 
     Raises InputError (before the first header) when the job cannot run. Closing the generator frees
@@ -87,18 +90,17 @@ def run(job: Job) -> Iterator[Event]:
     """
     drafter = create(job.decoder, job.knobs)
     messages = job.messages()
-    yield Progress(stage="load", done=0, total=1)
-    model = registry.load(job.model, device=job.device, dtype=job.dtype)
-    inputs = model.encode(messages)
-    check_fit(model, drafter, inputs, job.max_new_tokens)
-    if job.memory is not None and drafter.persistent:
-        drafter.restore(job.memory)
-    yield Progress(stage="load", done=1, total=1)
-
-    lock = _device_lock(model.device)
+    # Loading and encoding take the device's turn too: they would disturb another job's seconds.
+    lock = _device_lock(_device(job))
     while not lock.acquire(timeout=0.2):
         yield Progress(stage="queue", done=0, total=1)
     try:
+        yield Progress(stage="load", done=0, total=1)
+        model = registry.load(job.model, device=job.device, dtype=job.dtype)
+        yield Progress(stage="encode", done=0, total=1)
+        inputs = model.encode(messages)
+        check_fit(model, drafter, inputs, job.max_new_tokens)
+        _remember(job, drafter, model)
         recorded: list[Event] = []
         seen: set[int] = set()
         for event in _both(job, model, inputs, messages, drafter, recorded):
@@ -107,6 +109,26 @@ def run(job: Job) -> Iterator[Event]:
             yield event
     finally:
         lock.release()
+
+
+def _device(job: Job) -> str:
+    # A toy has a device of its own; asking for it must not import torch.
+    entry = registry.find(job.model)
+    if entry.kind == "toy":
+        return next(iter(entry.dtypes))
+    return registry.resolve_device(job.device)
+
+
+def _remember(job: Job, drafter: Drafter, model: Model) -> None:
+    """Give the drafter the memory that was handed in, if it is this scope's and this model's."""
+    if job.memory is None or not drafter.persistent:
+        return
+    if job.memory.scope != job.scope:
+        raise InputError(
+            f"The saved memory belongs to the scope {job.memory.scope!r}, this run to "
+            f"{job.scope!r}: use that scope, or another memory."
+        )
+    drafter.restore(job.memory, model)
 
 
 def _both(
@@ -134,13 +156,18 @@ def _both(
     trace = Trace(tuple(e for e in recorded if not isinstance(e, Progress)))
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
     assert decoder is not None and baseline is not None
-    yield Progress(stage="check", done=0, total=1)
-    yield judge(model, inputs, decoder, baseline)
+    verdict = yield from judge(model, inputs, decoder, baseline)
+    yield verdict
 
 
-def judge(model: Model, inputs: Inputs, decoder: Run, baseline: Run) -> Check:
-    """Compare two finished runs; a difference is a tie only if every token of the decoder's text
-    lies within an absolute cap of the target's best when the text is read back teacher-forced."""
+def judge(
+    model: Model, inputs: Inputs, decoder: Run, baseline: Run
+) -> Generator[Progress, None, Check]:
+    """Compare two finished runs, yielding progress.
+
+    A difference is a tie only if every token of the decoder's text lies within an absolute cap of
+    the target's best when the text is read back teacher-forced.
+    """
     complete = all(r.finish is not None and r.finish.reason in ("eos", "length")
                    for r in (decoder, baseline))  # fmt: skip
     at = first_difference(decoder.tokens, baseline.tokens)
@@ -148,7 +175,7 @@ def judge(model: Model, inputs: Inputs, decoder: Run, baseline: Run) -> Check:
         return Check(equal=True, complete=complete)
     session = model.open()
     try:
-        scores = session.score((*inputs.tokens, *decoder.tokens))
+        scores = yield from session.score((*inputs.tokens, *decoder.tokens))
     finally:
         session.close()
     start = len(inputs.tokens)
@@ -208,21 +235,22 @@ def _header(
         digest=model.digest,
         device=model.device,
         dtype=model.dtype,
-        machine=f"{platform.machine()}, {os.cpu_count()} cores",
+        machine=model.hardware,
         versions=_versions(),
         messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
         tokens=inputs.tokens,
+        eos_ids=tuple(sorted(model.eos_ids)),
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
         notes=(*job.notes, *inputs.notes) if role == "decoder" else (),
         scope=job.scope if lasting else None,
-        memory_rows=len(job.memory) if lasting and job.memory is not None else 0,
+        memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
     )
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("specviz", "torch", "transformers"):
+    found = {"specviz": specviz.__version__, "python": platform.python_version()}
+    for name in ("torch", "transformers"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -252,19 +280,26 @@ class MemoryKeeper:
     """
 
     def __init__(self, job: Job) -> None:
+        self._job = job
         self._drafter = create(job.decoder, job.knobs)
-        if job.memory is not None and self._drafter.persistent:
-            self._drafter.restore(job.memory)
+        self._begun = False
 
     def add(self, event: Event) -> None:
         """Fold an event of the decoder's run; others change nothing."""
-        if event.role == "decoder" and isinstance(event, (Header, Prefill, Step)):
-            self._drafter.fold(event)
+        if event.role != "decoder" or not isinstance(event, (Header, Prefill, Step)):
+            return
+        if isinstance(event, Header):
+            self._begun = True
+            if self._job.memory is not None and self._drafter.persistent:
+                self._drafter.restore(self._job.memory, event)
+        self._drafter.fold(event)
 
     def snapshot(self) -> Snapshot | None:
-        """The memory as it is now."""
-        snapshot: Snapshot | None = self._drafter.snapshot()
-        return snapshot
+        """The memory as it is now, marked with the job's scope."""
+        if not self._begun:
+            return self._job.memory
+        found: Snapshot | None = self._drafter.snapshot()
+        return None if found is None else replace(found, scope=self._job.scope)
 
 
 class Scopes:

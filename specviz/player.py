@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from specviz import catalog, metrics
-from specviz.trace import Step, StoredEvent, Trace, dumps
+from specviz.trace import Step, StoredEvent, Trace
+from specviz.tracefile import dumps
 
 VERSION = 1
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "player"

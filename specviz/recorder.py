@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
 
@@ -12,18 +13,19 @@ import typer
 from specviz import jobs
 from specviz.catalog import text
 from specviz.models.base import InputError
-from specviz.trace import Event, Header, Prefill, Progress, Recording, Step, Trace, save
+from specviz.trace import Event, Header, Prefill, Progress, Recording, Step, Trace
+from specviz.tracefile import save
 
 
 def record(job: jobs.Job, output: Path | None = None, memory: Path | None = None) -> Trace:
     """Run ``job`` to its end; whatever ends it, files get what was recorded until then."""
     recording, keeper, meter = Recording(), jobs.MemoryKeeper(job), Meter(job.max_new_tokens)
-    stream = jobs.run(job)
     try:
-        for event in stream:
-            recording.add(event)
-            keeper.add(event)
-            meter.add(event)
+        with closing(jobs.run(job)) as stream:
+            for event in stream:
+                recording.add(event)
+                keeper.add(event)
+                meter.add(event)
     except InputError as error:
         recording.stop("error", str(error))
         raise
@@ -63,8 +65,6 @@ class Meter:
         elif isinstance(event, Step):
             self.tokens += len(event.emitted)
         if isinstance(event, Progress):
-            if event.stage == "load" and event.done == event.total:
-                return
             self.show(event.stage, event.done, event.total)
         elif isinstance(event, (Prefill, Step)):
             self.show(event.role, self.tokens, self.budget)

@@ -8,19 +8,18 @@ one latin-1 character per byte.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 SCHEMA = 1
-MAX_TRACE_BYTES = 256 * 1024 * 1024
 
+Token = Annotated[int, Field(ge=0)]
+Index = Annotated[int, Field(ge=0)]
+LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token above zero
+Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
 
@@ -30,20 +29,20 @@ class TraceError(ValueError):
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class _Event(_Record):
     role: Role = "decoder"
-    pieces: dict[int, str] = Field(default_factory=dict)
-    specials: tuple[int, ...] = ()
+    pieces: dict[Token, Piece] = Field(default_factory=dict)
+    specials: tuple[Token, ...] = ()
 
 
 class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "prefill", "check"]
+    stage: Literal["queue", "load", "encode", "prefill", "check"]
     done: int
     total: int
 
@@ -56,7 +55,11 @@ class Turn(_Record):
 
 
 class Header(_Event):
-    """What was about to run. ``tokens`` is the encoded prompt; ``knobs`` every knob's value."""
+    """What was about to run.
+
+    ``tokens`` is the encoded prompt, ``knobs`` every knob's value, ``machine`` the processor or GPU
+    with its cores or threads; ``memory_rows`` what a lasting memory brought into this run.
+    """
 
     type: Literal["header"] = "header"
     trace_schema: int = SCHEMA
@@ -70,7 +73,8 @@ class Header(_Event):
     machine: str
     versions: dict[str, str]
     messages: tuple[Turn, ...]
-    tokens: tuple[int, ...]
+    tokens: tuple[Token, ...]
+    eos_ids: tuple[Token, ...]
     max_new_tokens: int
     vocab_size: int
     notes: tuple[str, ...] = ()
@@ -82,9 +86,9 @@ class Header(_Event):
 class Rows(_Record):
     """Predictions read off the prompt: ``ids[i]``/``logps[i]`` follow prompt position i's token."""
 
-    positions: tuple[int, ...] = ()
-    ids: tuple[tuple[int, ...], ...] = ()
-    logps: tuple[tuple[float, ...], ...] = ()
+    positions: tuple[Index, ...] = ()
+    ids: tuple[tuple[Token, ...], ...] = ()
+    logps: tuple[tuple[LogProb, ...], ...] = ()
     entropies: tuple[float, ...] | None = None
 
 
@@ -93,9 +97,9 @@ class Prefill(_Event):
 
     type: Literal["prefill"] = "prefill"
     seconds: float
-    token: int
+    token: Token
     margin: float
-    top: tuple[tuple[int, float], ...]
+    top: tuple[tuple[Token, LogProb], ...]
     rows: Rows = Rows()
 
 
@@ -109,15 +113,15 @@ class Node(_Record):
     log-probabilities, ``tail`` the probability outside them.
     """
 
-    token: int
+    token: Token
     parent: int
     source: str
-    order: int
+    order: Index
     score: float | None
-    logp: float | None
-    pick: int
+    logp: LogProb | None
+    pick: Token
     margin: float
-    top: tuple[tuple[int, float], ...]
+    top: tuple[tuple[Token, LogProb], ...]
     tail: float
     entropy: float | None = None
 
@@ -133,7 +137,7 @@ class Seconds(_Record):
 
 class Written(NamedTuple):
     """Who wrote a memory row: step (-1: read off the prompt, -2: an earlier request), the node (or
-    prompt position) there, and whether that node's branch was accepted."""
+    prompt position) there, and whether that node's branch was accepted (also then)."""
 
     step: int
     node: int
@@ -148,8 +152,8 @@ class Hit(_Record):
     """
 
     level: int
-    key: tuple[int, ...]
-    ids: tuple[int, ...]
+    key: tuple[Token, ...]
+    ids: tuple[Token, ...]
     probs: tuple[float, ...]
     base: float
     entropy: float
@@ -157,14 +161,15 @@ class Hit(_Record):
     written: Written
 
 
-Cut = Literal["", "budget", "width", "depth", "score", "blocked", "repeat"]
+Cut = Literal["", "budget", "width", "depth", "end", "score", "blocked", "repeat"]
 
 
 class Candidate(NamedTuple):
     """A mixed candidate before the cut: token, mixed probability, level (or 0 for a copied
-    continuation) that gave most of it, the node it became (-1: none) and why not."""
+    continuation) that gave most of it, the node it became (-1: none) and why not ("end": the
+    answer could not have been that long any more)."""
 
-    token: int
+    token: Token
     probability: float
     level: int
     node: int
@@ -175,7 +180,7 @@ class Lookup(_Record):
     """What memory answered at ``node``; ``expanded`` is false when the tree did not ask there and
     the question was put afterwards, to learn what memory knew."""
 
-    node: int
+    node: Index
     expanded: bool
     hits: tuple[Hit, ...]
     candidates: tuple[Candidate, ...]
@@ -197,8 +202,8 @@ class Span(_Record):
     kind: Literal["span"]
     length: int
     start: int
-    tokens: tuple[int, ...]
-    nodes: tuple[int, ...]
+    tokens: tuple[Token, ...]
+    nodes: tuple[Index, ...]
 
 
 class MemoryEvidence(_Record):
@@ -223,10 +228,10 @@ class Step(_Event):
     """
 
     type: Literal["step"] = "step"
-    index: int
-    nodes: tuple[Node, ...]
-    walk: tuple[int, ...]
-    emitted: tuple[int, ...]
+    index: Index
+    nodes: Annotated[tuple[Node, ...], Field(min_length=1)]
+    walk: tuple[Index, ...]
+    emitted: Annotated[tuple[Token, ...], Field(min_length=1)]
     seconds: Seconds
     cache_length: int
     evidence: Evidence | None = None
@@ -272,9 +277,7 @@ class Check(_Event):
 StoredEvent = Header | Prefill | Step | Finish | Check
 Event = StoredEvent | Progress
 E = TypeVar("E", bound=_Event)
-_adapter: TypeAdapter[StoredEvent] = TypeAdapter(
-    Annotated[StoredEvent, Field(discriminator="type")]
-)
+ADAPTER: TypeAdapter[StoredEvent] = TypeAdapter(Annotated[StoredEvent, Field(discriminator="type")])
 
 
 @dataclass(frozen=True)
@@ -364,100 +367,6 @@ def with_pieces(
     )
 
 
-def dumps(event: StoredEvent) -> str:
-    """One line of JSON, the same for the same event."""
-    data = event.model_dump(mode="json", exclude_defaults=True)
-    return json.dumps({"type": event.type, **data}, ensure_ascii=False, separators=(",", ":"))
-
-
-def loads(line: str | bytes) -> StoredEvent:
-    """The event of one line; raises TraceError."""
-    try:
-        data: Any = json.loads(line)
-    except ValueError as error:
-        raise TraceError("This is not a trace file: a line is not JSON.") from error
-    if isinstance(data, dict) and data.get("type") == "header":
-        schema = data.get("trace_schema", SCHEMA)
-        if schema != SCHEMA:
-            raise TraceError(
-                f"This trace has schema {schema}, this version reads schema {SCHEMA}: "
-                "open it with the specviz version that wrote it."
-            )
-    try:
-        return _adapter.validate_python(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(p) for p in first["loc"]) or "event"
-        raise TraceError(f"This is not a valid trace: {where}: {first['msg']}.") from error
-
-
-def save(path: str | Path, events: Iterable[Event]) -> None:
-    """Write a trace; progress is left out. The file appears whole or not at all."""
-    path = Path(path)
-    text = "".join(dumps(e) + "\n" for e in events if not isinstance(e, Progress)).encode()
-    if path.suffix == ".gz":
-        text = gzip.compress(text, mtime=0)
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(text)
-    partial.replace(path)
-
-
-def load(path: str | Path) -> Trace:
-    """Read a trace file; a cut file gives the events before the cut. Raises TraceError."""
-    path = Path(path)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise TraceError(f"The trace file {path.name} cannot be read: {error.strerror}.") from error
-    return parse(raw)
-
-
-def parse(raw: bytes) -> Trace:
-    """The trace in ``raw`` (plain or gzip); raises TraceError."""
-    text = _gunzip(raw) if raw[:2] == b"\x1f\x8b" else raw
-    lines = text.split(b"\n")
-    cut = lines.pop()
-    events = [loads(line) for line in lines if line.strip()]
-    if cut.strip():
-        try:
-            events.append(loads(cut))
-        except TraceError:
-            if not events:
-                raise
-    if not events or not isinstance(events[0], Header):
-        raise TraceError("This is not a trace file: it does not begin with a header.")
-    _check_order(events)
-    return Trace(tuple(events))
-
-
-def _gunzip(raw: bytes) -> bytes:
-    inflate = zlib.decompressobj(wbits=31)
-    try:
-        text = inflate.decompress(raw, MAX_TRACE_BYTES)
-    except zlib.error as error:
-        raise TraceError("This trace file is damaged: it cannot be decompressed.") from error
-    if inflate.unconsumed_tail:
-        raise TraceError(f"This trace is larger than {MAX_TRACE_BYTES >> 20} MB unpacked.")
-    return text
-
-
-def _check_order(events: list[StoredEvent]) -> None:
-    seen: set[tuple[str, str]] = set()
-    for event in events:
-        if isinstance(event, Header):
-            if (event.role, "header") in seen:
-                raise TraceError(f"This trace has two headers for the {event.role}.")
-        elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
-            raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
-        if isinstance(event, Step):
-            for i, node in enumerate(event.nodes):
-                if (i == 0) != (node.parent == -1) or node.parent >= i:
-                    raise TraceError(f"Step {event.index} of this trace does not hold a tree.")
-            if any(not 0 < n < len(event.nodes) for n in event.walk):
-                raise TraceError(f"Step {event.index} of this trace walks outside its tree.")
-        seen.add((event.role, event.type))
-
-
 class Recording:
     """Collects a stream of events, live, and can close what a Stop left open."""
 
@@ -496,4 +405,5 @@ class Recording:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of one line of a trace file."""
-    return _adapter.json_schema()
+    found: dict[str, Any] = ADAPTER.json_schema()
+    return found

@@ -129,7 +129,7 @@ def poisoned_snapshot(model: ToyModel, seed: int) -> Snapshot:
     """A lasting memory that says something wrong about every token."""
     level = Level(1)
     level.write(poison(random.Random(seed), level, model.vocab_size))
-    return level.snapshot(model_key(model))
+    return level.snapshot(model_key(model, "top"))
 
 
 KNOBS: list[tuple[str, dict[str, Any]]] = [

@@ -73,6 +73,7 @@ def header(role: Role, decoder: str, text: str, tokens: int = 64) -> Header:
         versions={"specviz": "0"},
         messages=(Turn(role="user", text=text),),
         vocab_size=len(PIECES),
+        eos_ids=(),
         tokens=(1, 16, 17, 18, 16, 17),
         max_new_tokens=tokens,
     )

@@ -13,7 +13,7 @@ import pytest
 from specviz.audit import audit
 from specviz.drafters import create
 from specviz.inputs import open_document
-from specviz.trace import load
+from specviz.tracefile import load
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACES = sorted(EXAMPLES.glob("*.jsonl.gz"))

@@ -65,7 +65,7 @@ def one_case(which, seed, vocab, order, sharpness, prompt_seed, budget, ends) ->
     answer = oracle(model, prompt, budget)
     drafter = drafters(which, model, prompt, answer, seed)
     if which == RECAP and seed % 2:
-        drafter.restore(poisoned_snapshot(model, seed))
+        drafter.restore(poisoned_snapshot(model, seed), model)
     assert decoded(model, prompt, drafter, budget) == answer
 
 

@@ -29,6 +29,7 @@ def header(role: str, decoder: str) -> Header:
         role=role, run="r", decoder=decoder, knobs={}, model="toy", digest="d", device="cpu",
         dtype="float32", machine="m", versions={}, messages=(), tokens=(1, 2), max_new_tokens=9,
         vocab_size=99,
+        eos_ids=(),
     )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ import pytest
 from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
 
 from specviz import catalog, player
-from specviz.trace import Trace, dumps, loads
+from specviz.trace import Trace
+from specviz.tracefile import dumps, loads
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -23,6 +23,7 @@ from specviz.jobs import Job, judge, run
 from specviz.models import registry, smollm2
 from specviz.models.base import Inputs, Message
 from specviz.trace import Finish, Prefill, Step, Trace
+from tests.test_jobs import outcome
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "proof.json"
@@ -182,5 +183,5 @@ def test_a_changed_token_is_caught_by_the_tie_analysis() -> None:
         decoder.finish,
     )
     inputs = model.encode([Message("user", prompts()[0])])
-    verdict = judge(model, inputs, wrong, baseline)
+    verdict = outcome(judge(model, inputs, wrong, baseline))
     assert verdict.equal is False and verdict.first_difference == 0

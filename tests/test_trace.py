@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from specviz import trace as tr
+from specviz import tracefile as tf
 from specviz.jobs import Job, run
 from specviz.trace import Finish, Header, Recording, Step, Trace, TraceError
 
@@ -22,28 +23,28 @@ def events() -> list[tr.StoredEvent]:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
 def test_a_saved_trace_is_read_back_equal(events, tmp_path, name) -> None:
-    tr.save(tmp_path / name, events)
-    assert tr.load(tmp_path / name).events == tuple(events)
+    tf.save(tmp_path / name, events)
+    assert tf.load(tmp_path / name).events == tuple(events)
 
 
 def test_the_same_trace_has_the_same_bytes(events, tmp_path) -> None:
-    tr.save(tmp_path / "a.gz", events)
-    tr.save(tmp_path / "b.gz", tr.load(tmp_path / "a.gz").events)
+    tf.save(tmp_path / "a.gz", events)
+    tf.save(tmp_path / "b.gz", tf.load(tmp_path / "a.gz").events)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
 def test_every_prefix_is_a_valid_trace(events) -> None:
-    lines = [tr.dumps(e).encode() + b"\n" for e in events]
+    lines = [tf.dumps(e).encode() + b"\n" for e in events]
     for count in range(1, len(lines) + 1):
-        assert tr.parse(b"".join(lines[:count])).events == tuple(events[:count])
+        assert tf.parse(b"".join(lines[:count])).events == tuple(events[:count])
 
 
 def test_a_file_cut_anywhere_keeps_what_came_before(events, tmp_path) -> None:
-    tr.save(tmp_path / "t.jsonl.gz", events)
+    tf.save(tmp_path / "t.jsonl.gz", events)
     raw = (tmp_path / "t.jsonl.gz").read_bytes()
     seen = 0
     for size in range(len(raw) // 2, len(raw), 97):
-        kept = tr.parse(raw[:size]).events
+        kept = tf.parse(raw[:size]).events
         assert kept == tuple(events[: len(kept)])
         assert len(kept) >= seen
         seen = len(kept)
@@ -62,39 +63,42 @@ def test_pieces_name_every_token_before_it_is_needed(events) -> None:
 @pytest.mark.parametrize(
     ("raw", "sentence"),
     [
-        (b"", "not begin with a header"),
+        (b"", "begin with a decoder's header"),
         (b"hello\nworld\n", "not JSON"),
         (b"\x1f\x8b garbage", "cannot be decompressed"),
         (b'{"type":"step"}\n', "not a valid trace"),
         (b"[1]\n", "not a valid trace"),
-        (b'{"type":"finish","reason":"eos","tokens":1,"seconds":1}\n', "not begin with a header"),
+        (
+            b'{"type":"finish","reason":"eos","tokens":1,"seconds":1}\n',
+            "begin with a decoder's header",
+        ),
     ],
 )
 def test_what_is_not_a_trace_is_refused_in_one_sentence(raw: bytes, sentence: str) -> None:
     with pytest.raises(TraceError, match=sentence) as caught:
-        tr.parse(raw)
+        tf.parse(raw)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
 
 
 def test_a_newer_schema_is_refused_with_both_numbers(events) -> None:
-    data = json.loads(tr.dumps(events[0])) | {"trace_schema": 99}
+    data = json.loads(tf.dumps(events[0])) | {"trace_schema": 99}
     with pytest.raises(TraceError, match="schema 99, this version reads schema 1"):
-        tr.parse(json.dumps(data).encode() + b"\n")
+        tf.parse(json.dumps(data).encode() + b"\n")
 
 
 def test_a_step_that_holds_no_tree_is_refused(events) -> None:
     step = next(e for e in events if isinstance(e, Step) and len(e.nodes) > 2)
-    data = json.loads(tr.dumps(step))
+    data = json.loads(tf.dumps(step))
     data["nodes"][1]["parent"] = 5
-    lines = tr.dumps(events[0]) + "\n" + json.dumps(data) + "\n"
+    lines = tf.dumps(events[0]) + "\n" + json.dumps(data) + "\n"
     with pytest.raises(TraceError, match="does not hold a tree"):
-        tr.parse(lines.encode())
+        tf.parse(lines.encode())
 
 
 def test_an_archive_bomb_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(tr, "MAX_TRACE_BYTES", 1000)
+    monkeypatch.setattr(tf, "MAX_TRACE_BYTES", 1000)
     with pytest.raises(TraceError, match="larger than"):
-        tr.parse(gzip.compress(b" " * 100_000))
+        tf.parse(gzip.compress(b" " * 100_000))
 
 
 def test_a_stop_closes_the_run_that_is_open(events) -> None:
@@ -111,7 +115,7 @@ def test_a_stop_closes_the_run_that_is_open(events) -> None:
         tokens=2,
         seconds=baseline.prefill.seconds + baseline.steps[0].seconds.total,
     )
-    assert tr.parse("".join(tr.dumps(e) + "\n" for e in recording.events).encode())
+    assert tf.parse("".join(tf.dumps(e) + "\n" for e in recording.events).encode())
     before = list(recording.events)
     recording.stop()
     assert recording.events == before

@@ -105,7 +105,7 @@ def test_stages_count_tokens_of_each_run() -> None:
         stage = stage_of(event, stage, JOB.max_new_tokens)
         seen.append((stage.name, stage.done))
     names = list(dict.fromkeys(name for name, _ in seen))
-    assert names == ["load", "prefill", "decode", "baseline", "check"]
+    assert names == ["load", "encode", "prefill", "decode", "baseline", "check"]
     assert [done for name, done in seen if name == "decode"][-1] == 60
     assert [done for name, done in seen if name == "baseline"][-1] == 60
 

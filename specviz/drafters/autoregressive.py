@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from specviz.drafters.base import Draft
-from specviz.models.base import Capture, Scores, Session
+from specviz.models.base import Capture, Model, Scores, Session
 from specviz.trace import Evidence, Header, Prefill, Step
 
 
@@ -37,7 +37,7 @@ class Autoregressive:
     def snapshot(self) -> Any:
         return None
 
-    def restore(self, data: Any) -> None:
+    def restore(self, data: Any, model: Model | Header) -> None:
         pass
 
     def fold(self, event: Header | Prefill | Step) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from specviz.models.base import Capture, InputError, Scores, Session
+from specviz.models.base import Capture, InputError, Model, Scores, Session
 from specviz.trace import Evidence, Header, Prefill, Step
 from specviz.tree import DraftTree
 
@@ -148,8 +148,8 @@ class Drafter(Protocol):
         """What may outlive this run, as plain picklable data; None when nothing does."""
         ...
 
-    def restore(self, data: Any) -> None:
-        """Take over a snapshot before ``start``; raises InputError when it does not fit."""
+    def restore(self, data: Any, model: Model | Header) -> None:
+        """Take over a snapshot before ``start``; raises InputError when ``model`` is another."""
         ...
 
     def fold(self, event: Header | Prefill | Step) -> None:

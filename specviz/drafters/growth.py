@@ -62,7 +62,8 @@ class Answer:
 class Limits:
     """Bounds of the tree: ``nodes`` below the root, ``depth``, children kept per node, the least
     branch score, how often one (parent token, child token) edge may stand on a branch (0: as often
-    as it likes), tokens never drafted, and tokens drafted only as leaves."""
+    as it likes), tokens never drafted, tokens drafted only as leaves, and what to say of
+    what would lie too deep."""
 
     nodes: int
     depth: int
@@ -71,6 +72,7 @@ class Limits:
     repeats: int = 0
     blocked: frozenset[int] = frozenset()
     leaves: frozenset[int] = frozenset()
+    beyond: Cut = "depth"
 
 
 @dataclass
@@ -87,6 +89,7 @@ class Growth:
     scores: list[float] = field(default_factory=list)
     levels: list[int] = field(default_factory=list)
     answers: dict[int, Answer] = field(default_factory=dict)
+    _serial: int = 0
 
     def grow(self) -> None:
         """Take the best open candidate until the limits are met."""
@@ -143,31 +146,32 @@ class Growth:
         branch = self.branch(node)
         answer = self.answers[node] = self.ask(branch)
         depth = self.depths[node] + 1
-        scale = self.scores[node] * self.calibration(depth)
         kept = 0
         for option in answer.options:
-            option.cut = self._why_not(option, scale, depth, kept, branch)
+            # How far a copy is believed already depends on its length and depth.
+            discount = 1.0 if option.level == COPIED else self.calibration(depth)
+            score = self.scores[node] * discount * option.probability
+            option.cut = self._why_not(option.token, score, depth, kept, branch)
             if not option.cut:
                 kept += 1
-                serial = len(heap) + len(self.tokens) * 1_000_000 + kept
-                heapq.heappush(heap, (-scale * option.probability, serial, node, option))
+                self._serial += 1
+                heapq.heappush(heap, (-score, self._serial, node, option))
 
     def _why_not(
-        self, option: Option, scale: float, depth: int, kept: int, branch: tuple[int, ...]
+        self, token: int, score: float, depth: int, kept: int, branch: tuple[int, ...]
     ) -> Cut:
         limits = self.limits
-        if option.token in limits.blocked:
+        if token in limits.blocked:
             return "blocked"
         if limits.repeats:
             chain = (self.root, *branch)
-            edges = list(pairwise(chain))
-            if edges.count((chain[-1], option.token)) >= limits.repeats:
+            if list(pairwise(chain)).count((chain[-1], token)) >= limits.repeats:
                 return "repeat"
         if kept >= limits.width:
             return "width"
         if depth > limits.depth:
-            return "depth"
-        if scale * option.probability < limits.least_score:
+            return limits.beyond
+        if score < limits.least_score:
             return "score"
         return ""
 

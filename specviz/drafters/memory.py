@@ -17,9 +17,10 @@ import numpy as np
 
 from specviz.drafters.base import Draft
 from specviz.models.base import InputError, Model, Scores
-from specviz.trace import Step, Written
+from specviz.trace import Header, Step, Written
+from specviz.tree import DraftTree
 
-EARLIER = Written(step=-2, node=0, accepted=True)
+ARRAYS = ("tokens", "ids", "logps", "entropies", "accepted")
 _UNIT = 1e4  # log-probabilities are kept to four decimals, so integers hold them exactly
 
 
@@ -61,7 +62,8 @@ class Snapshot:
     """The lasting single-token memory as plain arrays, for one model and one scope.
 
     ``tokens`` int32 [n]; ``ids`` int32 [n, k]; ``logps`` int32 [n, k] in 1e-4 nats; ``entropies``
-    int32 [n] in 1e-4. ``model``: the key of the weights that spoke (see ``model_key``).
+    int32 [n] in 1e-4; ``accepted`` int32 [n], 1 where the writer's branch was. ``model``: the key
+    of the weights that spoke (see ``model_key``); ``scope``: the isolation boundary it belongs to.
     """
 
     model: str
@@ -69,6 +71,8 @@ class Snapshot:
     ids: np.ndarray
     logps: np.ndarray
     entropies: np.ndarray
+    accepted: np.ndarray
+    scope: str = ""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -76,7 +80,7 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(a.nbytes for a in (self.tokens, self.ids, self.logps, self.entropies))
+        return sum(getattr(self, name).nbytes for name in ARRAYS)
 
     def save(self, path: str | Path) -> None:
         """Write the snapshot; the file appears whole or not at all."""
@@ -87,10 +91,8 @@ class Snapshot:
                 file,
                 version=np.array(1),
                 model=np.array(self.model),
-                tokens=self.tokens,
-                ids=self.ids,
-                logps=self.logps,
-                entropies=self.entropies,
+                scope=np.array(self.scope),
+                **{name: getattr(self, name) for name in ARRAYS},
             )
         partial.replace(path)
 
@@ -104,13 +106,8 @@ class Snapshot:
                         f"{Path(path).name} holds a memory of version {int(data['version'])}, "
                         "this specviz reads version 1: start with an empty memory."
                     )
-                snapshot = cls(
-                    str(data["model"]),
-                    *(
-                        data[name].astype(np.int32)
-                        for name in ("tokens", "ids", "logps", "entropies")
-                    ),
-                )
+                arrays = {name: data[name].astype(np.int32) for name in ARRAYS}
+                snapshot = cls(model=str(data["model"]), scope=str(data["scope"]), **arrays)
         except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
             if isinstance(error, InputError):
                 raise
@@ -119,16 +116,19 @@ class Snapshot:
                 "or none to start empty."
             ) from error
         n = len(snapshot.tokens)
-        if snapshot.ids.shape != snapshot.logps.shape or not (
-            len(snapshot.ids) == len(snapshot.entropies) == n
+        shape = snapshot.ids.shape
+        if (
+            shape != snapshot.logps.shape
+            or len(shape) != 2
+            or any(len(getattr(snapshot, name)) != n for name in ARRAYS)
         ):
             raise InputError(f"{Path(path).name} is damaged: its arrays have unequal lengths.")
         return snapshot
 
 
-def model_key(model: Model) -> str:
-    """What a lasting memory belongs to: weights, and the arithmetic that they ran in."""
-    return f"{model.digest}/{model.dtype}"
+def model_key(model: Model | Header, entropy: str) -> str:
+    """What a lasting memory belongs to: weights, their arithmetic, the kind of entropy kept."""
+    return f"{model.digest}/{model.dtype}/{entropy}"
 
 
 class Level:
@@ -170,6 +170,7 @@ class Level:
                 len(rows), width
             ),
             np.array([round(r.entropy * _UNIT) for r in rows], dtype=np.int32),
+            np.array([r.written.accepted for r in rows], dtype=np.int32),
         )
 
     def restore(self, snapshot: Snapshot, vocab_size: int) -> None:
@@ -179,16 +180,12 @@ class Level:
             or max(snapshot.tokens.max(), snapshot.ids.max()) >= vocab_size
         ):
             raise InputError("The saved memory names tokens that this model does not have.")
-        for token, ids, logps, entropy in zip(
-            snapshot.tokens.tolist(),
-            snapshot.ids.tolist(),
-            snapshot.logps.tolist(),
-            snapshot.entropies.tolist(),
-            strict=True,
-        ):
+        columns = (getattr(snapshot, name).tolist() for name in ARRAYS)
+        for token, ids, logps, entropy, accepted in zip(*columns, strict=True):
             values = tuple(v / _UNIT for v in logps)
             probs = tuple(math.exp(v) for v in values)
-            self.rows[(token,)] = Row(tuple(ids), values, probs, entropy / _UNIT, EARLIER)
+            written = Written(step=-2, node=0, accepted=bool(accepted))
+            self.rows[(token,)] = Row(tuple(ids), values, probs, entropy / _UNIT, written)
 
 
 def verified_rows(
@@ -202,7 +199,7 @@ def verified_rows(
     kept = {0, *walk}
     nodes = sorted(
         (n for n in range(len(draft.tree)) if rejected or n in kept),
-        key=lambda n: (n not in kept, -(draft.scores[n] or 0.0), n),
+        key=lambda n: (n not in kept, -_score(draft, n), n),
     )
     full = scores.entropies
     return [
@@ -220,10 +217,13 @@ def verified_rows(
     ]
 
 
+def _score(draft: Draft, node: int) -> float:
+    """The branch score, 1 at the root; what was drafted without one comes last."""
+    return 1.0 if node == 0 else draft.scores[node] or 0.0
+
+
 def verification(step: Step) -> tuple[Draft, Scores, tuple[int, ...]]:
     """The draft, the scores and the kept walk that a recorded step came from."""
-    from specviz.tree import DraftTree
-
     nodes = step.nodes
     draft = Draft(
         DraftTree(tuple(n.token for n in nodes), tuple(n.parent for n in nodes)),

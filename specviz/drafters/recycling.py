@@ -24,7 +24,7 @@ from specviz.drafters.memory import (
 )
 from specviz.drafters.prompt_lookup import span
 from specviz.drafters.spans import Match, SpanIndex
-from specviz.models.base import Capture, InputError, Scores, Session
+from specviz.models.base import Capture, InputError, Model, Scores, Session
 from specviz.trace import Header, Hit, MemoryEvidence, Prefill, Step, Tally, Written
 from specviz.tree import DraftTree
 
@@ -85,7 +85,6 @@ class Recycler:
         self.settings = settings
         levels = settings.levels
         self._levels = {n: Level(n) for n in (3, 2, 1) if str(n) in levels}
-        self._restored: Snapshot | None = None
         self._model = ""
         self._vocab = 0
         self._discount = list(HIT_MASS)
@@ -98,7 +97,7 @@ class Recycler:
 
     def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
         model = session.model
-        self._adopt(model_key(model), model.vocab_size)
+        self._model, self._vocab = model_key(model, self.settings.entropy), model.vocab_size
         size = self.settings.nodes or (GPU_NODES if model.device.startswith("cuda") else CPU_NODES)
         self._limits = Limits(
             size,
@@ -113,18 +112,6 @@ class Recycler:
         self._step = 0
         self._spans = SpanIndex(2, 8, model.blocked_ids)
         self._seed(prompt, scores.positions, scores.top_ids, scores.top_logps, scores.entropies)
-
-    def _adopt(self, model: str, vocab: int) -> None:
-        self._model, self._vocab = model, vocab
-        if self._restored is not None:
-            if self._restored.model != model:
-                raise InputError(
-                    "The saved memory was made with other weights or another dtype: "
-                    "clear it or choose the model that it belongs to."
-                )
-            if 1 in self._levels:
-                self._levels[1].restore(self._restored, vocab)
-            self._restored = None
 
     def _seed(
         self,
@@ -168,7 +155,7 @@ class Recycler:
                 self._match = Match(found.length, found.start, found.tokens[:width])
         limits = self._limits
         if budget - 1 < limits.depth:
-            limits = replace(limits, depth=budget - 1)
+            limits = replace(limits, depth=budget - 1, beyond="end")
         growth = Growth(context[-1], self._ask, limits, self._calibrated)
         growth.grow()
         if self.settings.copy == "reserve" and self._match is not None:
@@ -327,18 +314,26 @@ class Recycler:
     # What lasts
 
     def snapshot(self) -> Snapshot | None:
+        """The single-token level as plain data, None when it is switched off."""
         level = self._levels.get(1)
-        if level is None:
-            return None
-        return self._restored if self._restored is not None else level.snapshot(self._model)
+        return None if level is None else level.snapshot(self._model)
 
-    def restore(self, data: Snapshot) -> None:
-        self._restored = data
+    def restore(self, data: Snapshot, model: Model | Header) -> None:
+        """Take over the single-token level; raises InputError when other weights filled it."""
+        if data.model != model_key(model, self.settings.entropy):
+            raise InputError(
+                "The saved memory was made with other weights, another dtype or another kind of "
+                "entropy: clear it or choose the model that it belongs to."
+            )
+        self._model = data.model
+        if 1 in self._levels:
+            self._levels[1].restore(data, model.vocab_size)
 
     def fold(self, event: Header | Prefill | Step) -> None:
+        """Write into the single-token level what the recorded run wrote there."""
         if isinstance(event, Header):
-            self._adopt(f"{event.digest}/{event.dtype}", event.vocab_size)
-            self._prompt, self._step = event.tokens, 0
+            self._model = model_key(event, self.settings.entropy)
+            self._vocab, self._prompt = event.vocab_size, event.tokens
         elif isinstance(event, Prefill):
             rows = event.rows
             self._seed(self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True)
@@ -369,8 +364,8 @@ class Recycling:
     def snapshot(self) -> Snapshot | None:
         return self.memory.snapshot()
 
-    def restore(self, data: Snapshot) -> None:
-        self.memory.restore(data)
+    def restore(self, data: Snapshot, model: Model | Header) -> None:
+        self.memory.restore(data, model)
 
     def fold(self, event: Header | Prefill | Step) -> None:
         self.memory.fold(event)

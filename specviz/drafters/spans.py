@@ -48,10 +48,13 @@ class SpanIndex:
             return None
         gram = tuple(context[-self.shortest :])
         best: tuple[int, int] | None = None
-        for end in self._ends.get(gram, ()):
+        ends = self._ends.get(gram, [])
+        for end in reversed(ends) if latest else ends:
             length = self._length(context, end)
-            if best is None or length > best[0] or (latest and length == best[0]):
+            if best is None or length > best[0]:
                 best = (length, end)
+            if length == self.longest:
+                break
         if best is None:
             return None
         length, start = best

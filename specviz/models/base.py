@@ -6,8 +6,12 @@ every tree is the last emitted token, whose keys and values are not computed yet
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from specviz.trace import Progress
@@ -78,6 +82,28 @@ class Scores:
     features: Any = field(default=None, compare=False, repr=False)
 
 
+LEAST_LOGP = -9999.0  # stands for a probability of zero, which JSON has no logarithm of
+
+
+def cpu_name() -> str:
+    """The processor's name and how many cores this process may use."""
+    name = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((x.split(":", 1)[1].strip() for x in lines if x.startswith("model name")), name)
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def finish(steps: Generator[Progress, None, Scores]) -> Scores:
+    """Run a prefill or a scoring to its end and return what it found."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            scores: Scores = done.value
+            return scores
+
+
 def prompt_rows(tokens: Sequence[int], capture: Capture) -> list[int]:
     """The prompt positions that ``capture`` wants scored, ascending, the last one included."""
     last = len(tokens) - 1
@@ -115,10 +141,11 @@ class Session(Protocol):
         """Keep exactly the cache rows of ``path`` (node indices of the last tree, root first)."""
         ...
 
-    def score(self, tokens: Sequence[int]) -> Scores:
+    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
         """Teacher-forced scores of a whole token sequence from an empty cache; ours is untouched.
 
-        Row i says what follows ``tokens[:i + 1]``; ``own_logps[i]`` belongs to ``tokens[i]``.
+        Yields progress, like prefill. Row i says what follows ``tokens[:i + 1]``;
+        ``own_logps[i]`` belongs to ``tokens[i]``.
         """
         ...
 
@@ -131,13 +158,15 @@ class Session(Protocol):
 class Model(Protocol):
     """Weights and tokenizer: heavy, shared by sessions.
 
-    ``digest`` changes whenever tokens could (weights, revision). ``supports`` names abilities that
+    ``digest`` changes whenever tokens could (weights, revision). ``hardware`` names what it runs
+    on: processor and threads, or GPU. ``supports`` names abilities that
     drafters may need: ``"tree"`` (verification of branching drafts), ``"rollback"``.
     """
 
     label: str
     digest: str
     device: str
+    hardware: str
     dtype: str
     supports: frozenset[str]
     eos_ids: frozenset[int]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from specviz.models.base import Capture, Inputs, Message, Scores, prompt_rows
+from specviz.models.base import Capture, Inputs, Message, Scores, cpu_name, prompt_rows
 from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
 from specviz.models.hf_facts import Facts
@@ -41,6 +41,7 @@ class HFModel:
         self.label = label
         self.digest = digest
         self.device = str(net.device)
+        self.hardware = _hardware(net.device)
         self.dtype = str(net.dtype).removeprefix("torch.")
         self.supports = frozenset({"tree", "rollback"})
         self.codec = TextCodec(tokenizer, label)
@@ -121,6 +122,12 @@ class HFModel:
         return fold_mask(mask, self._groups) if grouped else mask
 
 
+def _hardware(device: torch.device) -> str:
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    return f"{cpu_name()}, {torch.get_num_threads()} threads"
+
+
 def chain(tokens: Sequence[int]) -> DraftTree:
     """``tokens`` as a tree without branches."""
     return DraftTree(tuple(tokens), tuple(range(-1, len(tokens) - 1)))
@@ -190,7 +197,7 @@ class HFSession:
             self._cache.keep(path)
         self._tree = None
 
-    def score(self, tokens: Sequence[int]) -> Scores:
+    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``, in chunks, on a cache of their own."""
         tokens = tuple(tokens)
         cache = BufferCache(reserve=len(tokens))
@@ -200,6 +207,7 @@ class HFSession:
             following = tokens[start + 1 : start + 1 + len(part)]
             logits = self._append(cache, part, None)
             parts.append(self._rank(logits, (range(len(following)), following)))
+            yield Progress(stage="check", done=start + len(part), total=len(tokens))
         ranked = join(parts)
         owns = (None, *rounded(ranked.asked))
         return to_scores(ranked, self.capture, owns, range(len(tokens)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from specviz.models.base import Capture, InputError, Scores
+from specviz.models.base import LEAST_LOGP, Capture, InputError, Scores
 
 DECIMALS = 4
 
@@ -100,12 +100,14 @@ def to_scores(
 ) -> Scores:
     """Round once, and give plain tuples."""
     k = min(capture.top_k, ranked.values.shape[1])
-    logps = ranked.values[:, :k] - ranked.lse[:, None]
+    # A masked token has probability zero; JSON has no logarithm of that.
+    values = np.maximum(ranked.values, ranked.values[:, :1] + LEAST_LOGP)
+    logps = values[:, :k] - ranked.lse[:, None]
     tails = np.maximum(0.0, 1.0 - np.exp(logps).sum(axis=1))
     entropies = ranked.entropies
     return Scores(
         picks=tuple(ranked.ids[:, 0].tolist()),
-        margins=rounded(ranked.values[:, 0] - ranked.values[:, 1]),
+        margins=rounded(values[:, 0] - values[:, 1]),
         peaks=rounded(ranked.values[:, 0]),
         top_ids=tuple(map(tuple, ranked.ids[:, :k].tolist())),
         top_logps=tuple(map(tuple, _round(logps).tolist())),
@@ -118,7 +120,7 @@ def to_scores(
 
 def rounded(numbers: np.ndarray) -> tuple[float, ...]:
     """``numbers`` [n] to four decimals."""
-    return tuple(_round(numbers).tolist())
+    return tuple(_round(np.maximum(numbers, LEAST_LOGP)).tolist())
 
 
 def _round(numbers: np.ndarray) -> np.ndarray:

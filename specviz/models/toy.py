@@ -14,7 +14,16 @@ from collections.abc import Callable, Generator, Sequence
 
 import numpy as np
 
-from specviz.models.base import Capture, InputError, Inputs, Message, Scores, prompt_rows
+from specviz.models.base import (
+    LEAST_LOGP,
+    Capture,
+    InputError,
+    Inputs,
+    Message,
+    Scores,
+    cpu_name,
+    prompt_rows,
+)
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 
@@ -41,6 +50,7 @@ class ToyModel:
 
     device = "cpu"
     dtype = "float64"
+    hardware = cpu_name()
 
     def __init__(
         self,
@@ -146,9 +156,10 @@ class ToySession:
         self._committed = base + len(kept)
         self._tree = None
 
-    def score(self, tokens: Sequence[int]) -> Scores:
+    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``."""
         tokens = tuple(tokens)
+        yield Progress(stage="check", done=0, total=len(tokens))
         contexts = [tokens[: i + 1] for i in range(len(tokens))]
         return self._scores(contexts, [i - 1 for i in range(len(tokens))], range(len(tokens)))
 
@@ -165,6 +176,7 @@ class ToySession:
         positions: Sequence[int],
     ) -> Scores:
         logits = [np.asarray(self.model.logits(c), dtype=np.float64) for c in contexts]
+        logits = [np.maximum(row, row.max() + LEAST_LOGP) for row in logits]
         lses = [_logsumexp(row) for row in logits]
         k = min(self.capture.top_k, self.model.vocab_size)
         tops = [np.argsort(-row, kind="stable")[: max(k, 2)] for row in logits]

@@ -17,7 +17,8 @@ import gradio as gr
 from specviz import metrics, player
 from specviz.catalog import text
 from specviz.models.base import InputError
-from specviz.trace import Trace, TraceError, load
+from specviz.trace import Trace, TraceError
+from specviz.tracefile import load
 from specviz.ui.blocks import facts, status
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary

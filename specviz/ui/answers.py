@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specviz import player
-from specviz.trace import dumps
+from specviz.tracefile import dumps
 from specviz.ui.visit import Desk
 from specviz.views.rejects import to_csv
 

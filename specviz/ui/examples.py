@@ -9,7 +9,8 @@ from pathlib import Path
 
 from specviz import jobs
 from specviz.catalog import text
-from specviz.trace import Progress, Trace, load
+from specviz.trace import Progress, Trace
+from specviz.tracefile import load
 
 FOLDER = Path(__file__).parents[2] / "examples"
 

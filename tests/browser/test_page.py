@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from specviz.trace import load
+from specviz.tracefile import load
 
 from .visitor import PLAYER, STATE, Enter, Visitor
 

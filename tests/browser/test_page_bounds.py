@@ -7,7 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from specviz.trace import load
+from specviz.tracefile import load
 from specviz.views.rejects import rejects
 from specviz.views.tokens import show
 

@@ -11,7 +11,7 @@ import torch
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.models import hf, hf_cache
-from specviz.models.base import Capture, InputError, Inputs, Message
+from specviz.models.base import Capture, InputError, Inputs, Message, finish
 from specviz.models.hf import HFModel, HFSession, chain
 from specviz.trace import Progress
 from specviz.tree import DraftTree
@@ -138,7 +138,7 @@ def test_score_equals_verify_and_leaves_the_cache_alone(model: HFModel, monkeypa
     session, _ = reading(model, PROMPT)
     tail = (9, 8, 7, 6, 5, 4)
     before = session.logits(random_tree(2, 5))
-    scores = session.score((*PROMPT, *tail))
+    scores = finish(session.score((*PROMPT, *tail)))
     verified = session.verify(chain(tail))
     assert scores.picks[-6:] == verified.picks
     assert scores.own_logps[-5:] == pytest.approx(verified.own_logps[1:], abs=1.1e-4)

@@ -30,7 +30,8 @@ def header(role: Role, decoder: str) -> Header:
         knobs={"nodes": 12, "rejected": True} if role == "decoder" else {}, model="toy",
         digest="d1", device="cpu", dtype="float32", machine="m, 2 cores",
         versions={"python": "3.11"}, messages=(), tokens=(1, 1, 1), max_new_tokens=8,
-        vocab_size=9, notes=("Read as UTF-8.",), scope="<i>" if role == "decoder" else None,
+        vocab_size=9, eos_ids=(),
+        notes=("Read as UTF-8.",), scope="<i>" if role == "decoder" else None,
         memory_rows=5 if role == "decoder" else 0,
     )  # fmt: skip
 

@@ -58,7 +58,7 @@ def trace(*emitted: int) -> Trace:
     header = Header(
         run="r", decoder="recap", knobs={}, model="m\x1b[2J", digest="d", device="cpu",
         dtype="float32", machine="", versions={}, messages=(), tokens=(1,), max_new_tokens=9,
-        vocab_size=6,
+        vocab_size=6, eos_ids=(),
     )  # fmt: skip
     pieces = {i: p.decode("latin-1") for i, p in PIECES.items()}
     prefill = Prefill(

@@ -1,0 +1,149 @@
+"""Trace files: JSON Lines, gzip by their name; read with suspicion, written whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from specviz.trace import (
+    ADAPTER,
+    SCHEMA,
+    Event,
+    Finish,
+    Header,
+    MemoryEvidence,
+    Prefill,
+    Progress,
+    Span,
+    Step,
+    StoredEvent,
+    Trace,
+    TraceError,
+)
+
+MAX_TRACE_BYTES = 96 * 1024 * 1024
+
+
+def dumps(event: StoredEvent) -> str:
+    """One line of JSON, the same for the same event; a header always says its schema."""
+    data = {"type": event.type, **event.model_dump(mode="json", exclude_defaults=True)}
+    if isinstance(event, Header):
+        data["trace_schema"] = event.trace_schema
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def loads(line: str | bytes) -> StoredEvent:
+    """The event of one line; raises TraceError."""
+    try:
+        data: Any = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise TraceError("This is not a trace file: a line is not JSON.") from error
+    if isinstance(data, dict) and data.get("type") == "header":
+        schema = data.get("trace_schema")
+        if schema != SCHEMA:
+            raise TraceError(
+                f"This trace has schema {schema}, this version reads schema {SCHEMA}: "
+                "open it with the specviz version that wrote it."
+            )
+    try:
+        event: StoredEvent = ADAPTER.validate_python(data)
+        return event
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(p) for p in first["loc"]) or "event"
+        raise TraceError(f"This is not a valid trace: {where}: {first['msg']}.") from error
+
+
+def save(path: str | Path, events: Iterable[Event]) -> None:
+    """Write a trace; progress is left out. The file appears whole or not at all."""
+    path = Path(path)
+    text = "".join(dumps(e) + "\n" for e in events if not isinstance(e, Progress)).encode()
+    if path.suffix == ".gz":
+        text = gzip.compress(text, mtime=0)
+    partial = path.with_name(path.name + ".part")
+    partial.write_bytes(text)
+    partial.replace(path)
+
+
+def load(path: str | Path) -> Trace:
+    """Read a trace file; a cut file gives the events before the cut. Raises TraceError."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_TRACE_BYTES + 1)
+    except OSError as error:
+        raise TraceError(f"The trace file {path.name} cannot be read: {error.strerror}.") from error
+    return parse(raw)
+
+
+def parse(raw: bytes) -> Trace:
+    """The trace in ``raw`` (plain or gzip); raises TraceError."""
+    text = _gunzip(raw) if raw[:2] == b"\x1f\x8b" else raw
+    if len(text) > MAX_TRACE_BYTES:
+        raise TraceError(f"This trace is larger than {MAX_TRACE_BYTES >> 20} MB.")
+    lines = text.split(b"\n")
+    cut = lines.pop()
+    events = [loads(line) for line in lines if line.strip()]
+    if cut.strip():
+        try:
+            events.append(loads(cut))
+        except TraceError:
+            if not events:
+                raise
+    if not events or not isinstance(events[0], Header) or events[0].role != "decoder":
+        raise TraceError("This is not a trace file: it does not begin with a decoder's header.")
+    _check_order(events)
+    return Trace(tuple(events))
+
+
+def _gunzip(raw: bytes) -> bytes:
+    inflate = zlib.decompressobj(wbits=31)
+    try:
+        text = inflate.decompress(raw, MAX_TRACE_BYTES + 1)
+    except zlib.error as error:
+        raise TraceError("This trace file is damaged: it cannot be decompressed.") from error
+    return text
+
+
+def _check_order(events: list[StoredEvent]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for event in events:
+        if isinstance(event, Header):
+            if (event.role, "header") in seen:
+                raise TraceError(f"This trace has two headers for the {event.role}.")
+        elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
+            raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
+        if isinstance(event, Step):
+            _check_tree(event)
+        seen.add((event.role, event.type))
+
+
+def _check_tree(step: Step) -> None:
+    size = len(step.nodes)
+    for i, node in enumerate(step.nodes):
+        if (i == 0) != (node.parent == -1) or not -1 <= node.parent < i:
+            raise TraceError(f"Step {step.index} of this trace does not hold a tree.")
+    named = list(step.walk)
+    at = 0
+    for n in step.walk:
+        if n >= size or step.nodes[n].parent != at:
+            raise TraceError(f"Step {step.index} of this trace walks outside its tree.")
+        at = n
+    if isinstance(step.evidence, MemoryEvidence):
+        for lookup in step.evidence.lookups:
+            named += [lookup.node, *(max(c.node, 0) for c in lookup.candidates)]
+        named += step.evidence.copied.nodes if step.evidence.copied else ()
+    elif isinstance(step.evidence, Span):
+        named += step.evidence.nodes
+    if any(n >= size for n in named):
+        raise TraceError(f"Step {step.index} of this trace names nodes that it does not have.")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
