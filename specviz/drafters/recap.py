@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.drafters.base import Draft
-from specviz.drafters.recycling import Recycler, Recycling, Settings
+from specviz.drafters.mixture import Settings
+from specviz.drafters.recycling import Recycler, Recycling
 
 
 @dataclass

@@ -2,80 +2,35 @@
 
 Stored predictions of the target, keyed by the last one (lasting), two and three tokens (alive
 inside one request), are mixed by specificity and certainty into a tree; every verified node's
-prediction is written back. The entropy factor is ours to define: the preprint names it in words.
+prediction is written back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from specviz.drafters.base import Draft, knob
-from specviz.drafters.growth import COPIED, Answer, Growth, Limits, Option, Template
+from specviz.drafters.base import Draft
+from specviz.drafters.growth import Answer, Growth, Limits, Template
 from specviz.drafters.memory import (
     Level,
-    Row,
     Snapshot,
     make_row,
     model_key,
     verification,
     verified_rows,
 )
+from specviz.drafters.mixture import Settings, copied_option, mix
 from specviz.drafters.prompt_lookup import span
 from specviz.drafters.spans import Match, SpanIndex
 from specviz.models.base import Capture, InputError, Model, Scores, Session
-from specviz.trace import Header, Hit, MemoryEvidence, Prefill, Step, Tally, Written
+from specviz.trace import Header, MemoryEvidence, Prefill, Step, Tally, Written
 from specviz.tree import DraftTree
 
-BASE = {3: 0.70, 2: 0.20, 1: 0.10}
-BY_RANK = (0.70, 0.20, 0.10)
 HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)
-LEVEL_SETS = ("1", "2", "3", "12", "13", "23", "123")
 CPU_NODES, GPU_NODES = 16, 63
 RESERVE = 4
-FLOOR = 0.05
-
-
-@dataclass
-class Settings:
-    """What can be chosen about recycling; every field is a knob of RECAP."""
-
-    nodes: int = knob(0, "Guesses per step; 0 lets the device choose.", 0, 96, advanced=False)
-    levels: str = knob(
-        "123",
-        "Memory levels in use; 3 alone is level 3 without fallback.",
-        choices=LEVEL_SETS,
-        advanced=False,
-    )
-    gamma: float = knob(
-        1.0, "How strongly an uncertain prediction loses weight; 0: not.", 0, 4, advanced=False
-    )
-    base: str = knob(
-        "level", "Base weights fixed by level or by rank among hits.", choices=("level", "rank")
-    )
-    longest_wins: bool = knob(False, "Only the longest key that hits counts.")
-    entropy: str = knob("top", "Entropy over top-k and tail, or full.", choices=("top", "full"))
-    width: int = knob(8, "Children kept per node.", 1, 8)
-    depth: int = knob(10, "Deepest guess.", 1, 16)
-    least_score: float = knob(0.002, "Branches less probable than this are not grown.", 0, 0.5)
-    calibration: str = knob(
-        "fixed",
-        "Discount per depth: a table, learned in the run, or none.",
-        choices=("fixed", "learned", "none"),
-    )
-    copy: str = knob(
-        "merged",
-        "Copied continuations compete for the budget, get extra nodes, or are off.",
-        choices=("merged", "reserve", "off"),
-    )
-    seed: str = knob(
-        "level1",
-        "Predictions read off the prompt: into level 1, into all levels, or none.",
-        choices=("none", "level1", "all"),
-    )
-    rejected: bool = knob(True, "Refused branches update the memory too.")
-    repeats: int = knob(2, "How often one edge may repeat on a branch; 0: no limit.", 0, 8)
 
 
 class Recycler:
@@ -110,6 +65,9 @@ class Recycler:
         )
         self._discount = list(HIT_MASS)
         self._step = 0
+        for order, level in self._levels.items():
+            if order > 1:  # what knows its context belongs to one request
+                level.rows.clear()
         self._spans = SpanIndex(2, 8, model.blocked_ids)
         self._seed(prompt, scores.positions, scores.top_ids, scores.top_logps, scores.entropies)
 
@@ -126,7 +84,7 @@ class Recycler:
             return
         rows = [
             (
-                prompt[: p + 1][-3:],
+                prompt[max(0, p - 2) : p + 1],
                 make_row(
                     ids[i],
                     logps[i],
@@ -188,61 +146,10 @@ class Recycler:
         found = [
             (n, *entry) for n, lv in self._levels.items() if (entry := lv.get(context)) is not None
         ]
-        weights = self._weights([(n, row) for n, _, row in found])
-        options: dict[int, Option] = {}
-        share: dict[int, float] = {}
-        for (level, _, row), weight in zip(found, weights, strict=True):
-            if weight == 0.0:
-                continue
-            for token, probability in zip(row.ids, row.probs, strict=True):
-                part = weight * probability
-                option = options.setdefault(token, Option(token, 0.0, level))
-                option.probability += part
-                if part > share.get(token, 0.0):
-                    share[token], option.level = part, level
-        self._copied(branch, options)
-        # A stable sort keeps the order of first sight among equals.
-        ranked = sorted(options.values(), key=lambda o: -o.probability)
-        hits = tuple(
-            Hit(
-                level=level,
-                key=key,
-                ids=row.ids,
-                probs=tuple(round(p, 4) for p in row.probs),
-                base=self._base(level, rank),
-                entropy=row.entropy,
-                weight=round(weight, 4),
-                written=row.written,
-            )
-            for rank, ((level, key, row), weight) in enumerate(zip(found, weights, strict=True))
-        )
-        return Answer(hits, ranked)
-
-    def _base(self, level: int, rank: int) -> float:
-        return BASE[level] if self.settings.base == "level" else BY_RANK[rank]
-
-    def _weights(self, found: Sequence[tuple[int, Row]]) -> list[float]:
-        """w = b x max(1 - h, 0.05) ** gamma, normalised over the levels that hit."""
-        if self.settings.longest_wins:
-            return [1.0 if rank == 0 else 0.0 for rank in range(len(found))]
-        raw = [
-            self._base(level, rank) * max(1.0 - row.entropy, FLOOR) ** self.settings.gamma
-            for rank, (level, row) in enumerate(found)
-        ]
-        return [w / sum(raw) for w in raw]
-
-    def _copied(self, branch: tuple[int, ...], options: dict[int, Option]) -> None:
-        """Let the copied continuation compete at the nodes that lie on it."""
-        match = self._match
-        if self.settings.copy != "merged" or match is None or len(branch) >= len(match.tokens):
-            return
-        if match.tokens[: len(branch)] != branch:
-            return
-        token = match.tokens[len(branch)]
-        belief = min(0.9, 1.0 - 1.0 / (match.length + len(branch) + 1))
-        option = options.setdefault(token, Option(token, 0.0, COPIED))
-        if belief > option.probability:
-            option.probability, option.level = belief, COPIED
+        copied = None
+        if self.settings.copy == "merged" and self._match is not None:
+            copied = copied_option(self._match, branch)
+        return mix(found, self.settings, copied)
 
     # Learn
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.growth import Template
-from specviz.drafters.recycling import Recycler, Recycling, Settings
+from specviz.drafters.mixture import Settings
+from specviz.drafters.recycling import Recycler, Recycling
 
 # The published tree "2.2.2": 80 nodes below the root, six levels of 8, 21, 25, 15, 8 and 3.
 # A path of ranks -> number of children there.

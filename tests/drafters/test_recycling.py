@@ -11,7 +11,8 @@ from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.growth import Answer, Growth, Limits, Option
 from specviz.drafters.memory import ARRAYS, Level, Row, Snapshot, make_row, model_key
-from specviz.drafters.recycling import Recycler, Settings
+from specviz.drafters.mixture import Settings
+from specviz.drafters.recycling import Recycler
 from specviz.drafters.token_recycling import PUBLISHED
 from specviz.models.base import InputError, Inputs, Scores
 from specviz.models.toy import ToyModel, random_logits
