@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specviz.compare import first_difference
 from specviz.trace import Run, Step, Trace
 
 
@@ -14,6 +15,7 @@ def audit(trace: Trace) -> tuple[str, ...]:
         run = trace.run(role)
         if run is not None:
             found += (f"The {role}'s {finding}" for finding in _run(run))
+    found += _comparison(trace)
     unnamed = sorted({t for run in _runs(trace) for t in run.tokens} - trace.pieces.keys())
     if unnamed:
         found.append(f"The bytes of token {unnamed[0]} are missing.")
@@ -32,28 +34,46 @@ def _run(run: Run) -> Iterator[str]:
         if run.steps:
             yield "steps come before its prompt was read."
         return
+    ends = set(run.header.eos_ids)
     emitted = 1
     last = run.prefill.token
     for index, step in enumerate(run.steps):
         if step.index != index:
             yield f"step {step.index} stands where step {index} belongs."
+        if last in ends:
+            yield f"step {index} comes after an end token."
         if step.nodes[0].token != last:
             yield f"step {index} does not start from the last emitted token."
-        yield from _walk(step, final=index == len(run.steps) - 1)
+        yield from _walk(step)
         emitted += len(step.emitted)
-        last = step.emitted[-1] if step.emitted else last
+        last = step.emitted[-1]
+        if ends & set(step.emitted[:-1]):
+            yield f"step {index} emits tokens after an end token."
+        ended = last in ends or emitted >= run.header.max_new_tokens
+        if step.emitted != _whole(step) and not ended:
+            yield f"step {index} is cut short although the run goes on."
         if step.cache_length != len(run.header.tokens) + emitted - 1:
             yield f"step {index} leaves {step.cache_length} tokens in the cache, not one less."
     if emitted > run.header.max_new_tokens:
         yield f"run emits {emitted} tokens, its limit is {run.header.max_new_tokens}."
-    if run.finish is not None and run.finish.tokens != emitted:
+    yield from _end(run, emitted, last in ends)
+
+
+def _end(run: Run, emitted: int, ended: bool) -> Iterator[str]:
+    if run.finish is None:
+        return
+    if run.finish.tokens != emitted:
         yield f"end counts {run.finish.tokens} tokens, its steps emit {emitted}."
-    limited = run.finish is not None and run.finish.reason == "length"
-    if limited and emitted != run.header.max_new_tokens:
-        yield f"run stops at its limit of {run.header.max_new_tokens} with {emitted} tokens."
+    limit = run.header.max_new_tokens
+    if run.finish.reason == "length" and emitted != limit:
+        yield f"run stops at its limit of {limit} with {emitted} tokens."
+    if run.finish.reason == "eos" and not ended:
+        yield "run ends as if by an end token, its last token is none."
+    if run.finish.reason == "length" and ended:
+        yield "run ends as if at its limit, its last token is an end token."
 
 
-def _walk(step: Step, final: bool) -> Iterator[str]:
+def _walk(step: Step) -> Iterator[str]:
     at = 0
     for node in step.walk:
         if step.nodes[node].parent != at or step.nodes[node].token != step.nodes[at].pick:
@@ -63,8 +83,37 @@ def _walk(step: Step, final: bool) -> Iterator[str]:
     pick = step.nodes[at].pick
     if any(node.parent == at and node.token == pick for node in step.nodes):
         yield f"step {step.index} stops before a guess that the target picked."
-    whole = (*(step.nodes[n].token for n in step.walk), pick)
-    if not step.emitted or step.emitted != whole[: len(step.emitted)]:
+    if step.emitted != _whole(step)[: len(step.emitted)]:
         yield f"step {step.index} emits other tokens than it accepted."
-    elif len(step.emitted) < len(whole) and not final:
-        yield f"step {step.index} is cut short although the run goes on."
+
+
+def _whole(step: Step) -> tuple[int, ...]:
+    """What a step emits where nothing cuts it: the walk and the pick after it."""
+    end = step.walk[-1] if step.walk else 0
+    return (*(step.nodes[n].token for n in step.walk), step.nodes[end].pick)
+
+
+def _comparison(trace: Trace) -> Iterator[str]:
+    decoder, baseline, check = trace.run("decoder"), trace.run("baseline"), trace.check
+    if decoder is not None and baseline is not None:
+        for name in ("tokens", "digest", "dtype", "max_new_tokens", "eos_ids"):
+            if getattr(decoder.header, name) != getattr(baseline.header, name):
+                yield f"The two runs cannot be compared: their headers differ in {name}."
+    if check is None:
+        return
+    if decoder is None or baseline is None:
+        yield "The comparison stands without two runs."
+        return
+    at = first_difference(decoder.tokens, baseline.tokens)
+    if check.first_difference != at:
+        yield f"The comparison finds a difference at {check.first_difference}, it is at {at}."
+    if (check.equal is True) != (at is None):
+        told = {True: "equal", "tie": "tied", False: "unequal"}[check.equal]
+        yield f"The comparison calls {'other' if at is not None else 'the same'} tokens {told}."
+    if check.equal == "tie" and (
+        check.margin is None or check.cap is None or not 0 <= check.margin <= check.cap
+    ):
+        yield f"The comparison calls a margin of {check.margin} a tie, its cap is {check.cap}."
+    ended = all(r.finish and r.finish.reason in ("eos", "length") for r in (decoder, baseline))
+    if check.complete != ended:
+        yield f"The comparison says {'whole' if check.complete else 'cut'} runs, they are not."

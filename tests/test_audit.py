@@ -9,7 +9,7 @@ import pytest
 
 from specviz import jobs
 from specviz.audit import audit
-from specviz.trace import Finish, Header, Prefill, Progress, Step, StoredEvent, Trace
+from specviz.trace import Check, Finish, Header, Prefill, Progress, Step, StoredEvent, Trace
 
 JOB = jobs.Job(
     model="toy", decoder="prompt_lookup", prompt="This is the house that Jack built.\nThis is",
@@ -91,6 +91,7 @@ def test_a_wrong_count_and_a_broken_limit(sound: Trace) -> None:
     assert audit(forged(sound, shorter)) == (
         "The decoder's run emits 12 tokens, its limit is 11.",
         "The decoder's run stops at its limit of 11 with 12 tokens.",
+        "The two runs cannot be compared: their headers differ in max_new_tokens.",
     )
 
     def miscount(event: StoredEvent) -> StoredEvent:
@@ -109,3 +110,105 @@ def test_missing_bytes_and_a_missing_prompt(sound: Trace) -> None:
 
     found = audit(forged(sound, headless))
     assert found[0] == "The decoder's steps come before its prompt was read."
+
+
+def checked(trace: Trace, **values: Any) -> tuple[str, ...]:
+    """The findings when the comparison says ``values`` instead."""
+    return audit(forged(trace, lambda e: e.model_copy(update=values) if isinstance(e, Check) else e))
+
+
+def test_a_comparison_that_contradicts_the_tokens(sound: Trace) -> None:
+    assert checked(sound, equal=False) == ("The comparison calls the same tokens unequal.",)
+    assert checked(sound, first_difference=3) == (
+        "The comparison finds a difference at 3, it is at None.",
+    )
+    assert checked(sound, complete=False) == ("The comparison says cut runs, they are not.",)
+    events = tuple(e for e in sound.events if e.role == "decoder")
+    assert audit(Trace(events)) == ("The comparison stands without two runs.",)
+
+
+def test_equal_runs_that_are_not(sound: Trace) -> None:
+    """The baseline emits another last token than the decoder."""
+    baseline = sound.run("baseline")
+    assert baseline is not None and len(baseline.tokens) == 12
+
+    def change(event: StoredEvent) -> StoredEvent:
+        if not isinstance(event, Step) or event.role != "baseline" or event.index != 10:
+            return event
+        (root,) = event.nodes
+        return event.model_copy(
+            update={"nodes": (root.model_copy(update={"pick": 5}),), "emitted": (5,)}
+        )
+
+    other = Trace(tuple(map(change, sound.events)))
+    named = {"pieces": {**sound.events[0].pieces, 5: "x"}}
+    other = Trace((sound.events[0].model_copy(update=named), *other.events[1:]))
+    assert audit(other) == (
+        "The comparison finds a difference at None, it is at 11.",
+        "The comparison calls other tokens equal.",
+    )
+    tie: dict[str, Any] = {"equal": "tie", "first_difference": 11, "cap": 0.001}
+    assert checked(other, **tie, margin=0.0005) == ()
+    assert checked(other, **tie, margin=0.002) == (
+        "The comparison calls a margin of 0.002 a tie, its cap is 0.001.",
+    )
+    assert checked(other, **tie, margin=None) == (
+        "The comparison calls a margin of None a tie, its cap is 0.001.",
+    )
+
+
+def test_runs_of_different_prompts_are_no_pair(sound: Trace) -> None:
+    def change(event: StoredEvent) -> StoredEvent:
+        if isinstance(event, Header) and event.role == "baseline":
+            return event.model_copy(update={"digest": "other"})
+        return event
+
+    assert audit(Trace(tuple(map(change, sound.events)))) == (
+        "The two runs cannot be compared: their headers differ in digest.",
+    )
+
+
+def with_ends(trace: Trace, *ends: int, reason: str = "length") -> tuple[str, ...]:
+    """The findings when ``ends`` were end tokens of both runs and both ended by ``reason``."""
+
+    def change(event: StoredEvent) -> StoredEvent:
+        if isinstance(event, Header):
+            return event.model_copy(update={"eos_ids": ends})
+        return event.model_copy(update={"reason": reason}) if isinstance(event, Finish) else event
+
+    return tuple(f for f in audit(Trace(tuple(map(change, trace.events)))) if "decoder" in f)
+
+
+def test_nothing_follows_an_end_token(sound: Trace) -> None:
+    run = sound.run()
+    assert run is not None and run.prefill is not None
+    assert with_ends(sound, run.prefill.token)[0] == (
+        "The decoder's step 0 comes after an end token."
+    )
+    at, step = next((i, s) for i, s in enumerate(run.steps) if len(s.emitted) > 2)
+    found = with_ends(sound, step.emitted[0])
+    assert f"The decoder's step {at} emits tokens after an end token." in found
+
+
+def test_the_reason_of_an_end_fits_its_last_token(sound: Trace) -> None:
+    run = sound.run()
+    assert run is not None
+    assert with_ends(sound, 0, reason="eos") == (
+        "The decoder's run ends as if by an end token, its last token is none.",
+    )
+    assert (
+        "The decoder's run ends as if at its limit, its last token is an end token."
+        in with_ends(sound, run.tokens[-1])
+    )
+
+
+def test_a_step_that_is_cut_for_no_reason(sound: Trace) -> None:
+    run = sound.run()
+    assert run is not None
+    step = run.steps[-1]
+    short = step.model_copy(update={"emitted": step.emitted[:1]})
+    assert len(step.emitted) > 1
+    events = tuple(short if e is step else e for e in sound.events if not isinstance(e, Finish))
+    assert f"The decoder's step {step.index} is cut short although the run goes on." in audit(
+        Trace(events)
+    )
