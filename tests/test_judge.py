@@ -1,9 +1,10 @@
-"""Two texts compared: equal, a tie that rounding explains, or a difference. Never one for another."""
+"""Two texts compared: equal, a tie that rounding explains, or a difference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def told(*tokens: int, reason: Reason | None = "length") -> Run:
             seconds=Seconds(draft=0.0, verify=0.1, commit=0.0, total=0.1),
             cache_length=3 + i,
         )
-        for i, (root, token) in enumerate(zip(tokens, tokens[1:], strict=False))
+        for i, (root, token) in enumerate(pairwise(tokens))
     )  # fmt: skip
     last = None if reason is None else Finish(reason=reason, tokens=len(tokens), seconds=1.0)
     return Run(header, Prefill(seconds=0.1, token=tokens[0], margin=0.0, top=()), steps, last)
