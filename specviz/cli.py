@@ -1,7 +1,7 @@
 """The command line: ``python -m specviz``. Options to jobs, events to files and lines.
 
 Exit codes: 0; 2 with one sentence on stderr for what a person can change; 1 with a traceback for a
-bug; 130 when interrupted (what was recorded until then is kept).
+bug; 130 when interrupted, 143 when terminated (what was recorded until then is kept).
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Literal
 
 import typer
@@ -24,9 +28,10 @@ from specviz.bench import quick
 from specviz.catalog import text
 from specviz.drafters import DRAFTERS
 from specviz.drafters.memory import Snapshot
-from specviz.inputs import open_document
+from specviz.files import write_whole
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.options import knob_settings, refuse_sampling, with_memory, with_prompt
 from specviz.recorder import check_writable, record
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
@@ -55,8 +60,34 @@ Refused = Annotated[str | None, typer.Option(hidden=True)]
 TraceFile = Annotated[Path, typer.Argument(help=text("cli.replay.trace"))]
 
 
+@contextmanager
+def gentle_termination() -> Iterator[threading.Event]:
+    """Let SIGTERM end what goes on like an interrupt, so that files are left whole; yields whether
+    that happened."""
+    terminated = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield terminated  # only the main thread may say what a signal does
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        terminated.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield terminated
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    with gentle_termination() as terminated:
+        code = _main(arguments)
+    return 143 if terminated.is_set() else code
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         code = typer.main.get_command(command).main(
             list(arguments) if arguments is not None else None,
@@ -213,10 +244,8 @@ def export_command(
         content = export_html(trace)
     else:
         content = (rejects if table == "rejects" else steps).to_csv(trace)
-    partial = output.with_name(output.name + ".part")
-    partial.write_text(content, "utf-8", newline="")
-    partial.replace(output)
-    typer.echo(text("cli.saved", path=output))
+    write_whole(output, content.encode())
+    typer.echo(text("cli.exported", path=output))
 
 
 @command.command("bench", help=text("cli.bench"))
@@ -237,11 +266,29 @@ def bench_command(
         device=device,
         dtype=dtype,
     )
+    chosen = quick.read_prompts(prompts) if prompts else quick.sample(quick.read_prompts())
+    # The first run of a process pays for loading and for the first use of every kernel.
+    record(replace(job, prompt=chosen[0].text, max_new_tokens=min(8, max_new_tokens)))
     traces = []
-    for prompt in quick.read_prompts(prompts) if prompts else quick.PROMPTS:
-        traces.append(record(replace(job, prompt=prompt)))
+    for prompt in chosen:
+        traces.append(record(replace(job, prompt=prompt.text)))
         typer.echo(json.dumps(quick.result(prompt, traces[-1]), ensure_ascii=False))
-    typer.echo(json.dumps({"overall": quick.overall(traces)}))
+    typer.echo(json.dumps(quick.overall(traces), ensure_ascii=False))
+
+
+@command.command("memory", help=text("cli.memory"))
+def memory_command(
+    path: Annotated[Path, typer.Argument(help=text("cli.memory.file"))],
+    clear: Annotated[bool, typer.Option("--clear", help=text("cli.memory.clear"))] = False,
+) -> None:
+    # Only what is a memory is deleted: a mistyped name must not cost another file.
+    memory = Snapshot.load(path)
+    if clear:
+        path.unlink()
+        typer.echo(text("cli.memory.cleared", path=path))
+        return
+    for line in terminal.memory_lines(len(memory), memory.nbytes, memory.model, memory.scope):
+        typer.echo(line)
 
 
 @command.command("models", help=text("cli.models"))
@@ -251,49 +298,3 @@ def models_command() -> None:
         typer.echo(f"{'':18} {entry.source}")
         state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
         typer.echo(f"{'':18} {entry.problem() or text(state)}")
-
-
-def refuse_sampling(**options: str | None) -> None:
-    """Raise InputError for any sampling option: the output of a greedy run is all there is."""
-    for name, value in options.items():
-        if value is not None:
-            raise InputError(text("cli.error.sampling", option="--" + name.replace("_", "-")))
-
-
-def knob_settings(settings: Sequence[str]) -> dict[str, str]:
-    """``name=value`` settings as a dict; the drafter checks names and values."""
-    pairs = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip():
-            raise InputError(text("cli.error.knob", knob=repr(setting)))
-        pairs[name.strip().replace("-", "_")] = value.strip()
-    return pairs
-
-
-def with_prompt(
-    job: jobs.Job, prompt: str | None, document: Path | None, question: str | None
-) -> jobs.Job:
-    """``job`` with what it asks; raises InputError for what does not go together."""
-    if document is not None:
-        if prompt is not None:
-            raise InputError(text("cli.error.prompt_and_document"))
-        if question is None:
-            raise InputError(text("cli.error.question"))
-        opened = open_document(document)
-        return replace(job, prompt=question, document=opened.text, notes=opened.notes)
-    if question is not None:
-        raise InputError(text("cli.error.no_document"))
-    if prompt is None:
-        raise InputError(text("cli.error.nothing"))
-    if prompt == "-":
-        piped = open_document(sys.stdin.buffer.read(), "standard input")
-        return replace(job, prompt=piped.text, notes=piped.notes)
-    return replace(job, prompt=prompt)
-
-
-def with_memory(job: jobs.Job, path: Path) -> jobs.Job:
-    """``job`` with the lasting memory of a file, if the file is there already."""
-    if job.decoder in DRAFTERS and not DRAFTERS[job.decoder].persistent:
-        raise InputError(text("cli.error.memory", decoder=job.decoder))
-    return replace(job, memory=Snapshot.load(path)) if path.exists() else job

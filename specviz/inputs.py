@@ -9,9 +9,8 @@ from pathlib import Path
 
 import charset_normalizer
 
-from specviz.models.base import InputError
+from specviz.models.base import TEXT_LIMIT, InputError, check_size
 
-MAX_BYTES = 5 * 1024 * 1024
 SAMPLE_BYTES = 64 * 1024
 NAME_LENGTH = 60
 
@@ -59,7 +58,7 @@ def open_document(source: str | Path | bytes, name: str = "") -> Document:
     if isinstance(source, bytes):
         name = _shown(name or "the document")
         raw = source
-        _check_size(name, len(raw))
+        check_size(name, len(raw))
     else:
         name = _shown(name or Path(source).name)
         raw = _read(Path(source), name)
@@ -99,7 +98,7 @@ def check_text(what: str, text: str, way_out: str) -> str:
         raise InputError(
             f"The {what} holds half a character at position {error.start + 1}: type it again."
         ) from None
-    _check_size(f"The {what}", size)
+    check_size(f"The {what}", size)
     return text
 
 
@@ -110,13 +109,13 @@ def _read(path: Path, name: str) -> bytes:
         raise InputError(f"{name} is a folder: choose a text file.")
     try:
         size = path.stat().st_size
-        _check_size(name, size)
+        check_size(name, size)
         with path.open("rb") as file:
             # The size on disk says nothing about a pipe or a device.
-            raw = file.read(MAX_BYTES + 1)
+            raw = file.read(TEXT_LIMIT + 1)
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from error
-    _check_size(name, len(raw))
+    check_size(name, len(raw))
     return raw
 
 
@@ -124,14 +123,6 @@ def _shown(name: str) -> str:
     # A name comes from outside: one line, no folders, not a page long.
     line = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].split()) or "the document"
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
-
-
-def _check_size(name: str, size: int) -> None:
-    if size > MAX_BYTES:
-        raise InputError(
-            f"{name} has {size / 2**20:.1f} MB, the limit is {MAX_BYTES >> 20} MB: "
-            "cut out the part that matters."
-        )
 
 
 def _check_format(name: str, raw: bytes) -> None:

@@ -73,6 +73,15 @@ def speedup_total(trace: Trace) -> float | None:
     )
 
 
+def origins(run: Run) -> list[str]:
+    """Where every emitted token came from: the source of the accepted guess, or ``target``."""
+    found = [] if run.prefill is None else ["target"]
+    for step in run.steps:
+        found += (step.nodes[n].source for n in step.accepted)
+        found += ["target"] * (len(step.emitted) - len(step.accepted))
+    return found
+
+
 def run_summary(run: Run) -> dict[str, Any]:
     """The figures of one run as plain data."""
     per_token = decode_seconds_per_token(run)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from specviz.files import write_whole
 from specviz.trace import (
     ADAPTER,
     SCHEMA,
@@ -66,9 +67,7 @@ def save(path: str | Path, events: Iterable[Event]) -> None:
     text = "".join(dumps(e) + "\n" for e in events if not isinstance(e, Progress)).encode()
     if path.suffix == ".gz":
         text = gzip.compress(text, mtime=0)
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(text)
-    partial.replace(path)
+    write_whole(path, text)
 
 
 def load(path: str | Path) -> Trace:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from specviz import cli, jobs
+from specviz.drafters.memory import Snapshot
 from specviz.models.base import InputError
 from specviz.trace import Event, Step, Trace
 from specviz.tracefile import load
@@ -308,6 +309,76 @@ def test_memory_lasts_from_call_to_call(
     assert capsys.readouterr().err.startswith("memory.npz is not a saved memory: ")
 
 
+def test_a_memory_of_another_scope_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = tmp_path / "m.npz"
+    arguments = ("--prompt", "This is the", "--max-new-tokens", 12, "--memory", memory)
+    assert toy(*arguments, "--scope", "alice") == 0
+    kept = memory.read_bytes()
+    capsys.readouterr()
+    assert toy(*arguments, "--scope", "bob") == 2
+    said = [x for x in capsys.readouterr().err.splitlines() if x not in STAGES]
+    assert said == [
+        "The saved memory belongs to the scope 'alice', this run to 'bob': use that scope, or "
+        "another memory."
+    ]
+    assert memory.read_bytes() == kept
+    assert toy(*arguments, "--scope", "alice") == 0
+
+
+def test_a_memory_is_shown_and_deleted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "m.npz", tmp_path / "t.jsonl"
+    toy("--prompt", "This is the", "--max-new-tokens", 12, "--memory", path, "--scope", "alice",
+        "-o", out)  # fmt: skip
+    header = load(out).run().header  # type: ignore[union-attr]
+    memory = Snapshot.load(path)
+    capsys.readouterr()
+    assert run("memory", path) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{len(memory)} rows, {memory.nbytes} bytes",
+        f"model {header.digest}/float64/top",
+        "scope alice",
+    ]
+    assert len(memory) > 3 and path.exists()
+    assert run("memory", path, "--clear") == 0
+    assert capsys.readouterr().out == f"{path} deleted\n" and not path.exists()
+    assert run("memory", out, "--clear") == 2 and out.exists()
+    assert capsys.readouterr().err == (
+        "t.jsonl is not a saved memory: choose a file that specviz wrote, or none to start empty.\n"
+    )
+
+
+SLOW = """
+import sys, time
+from specviz import cli, jobs
+whole = jobs.run
+def slow(job):
+    for event in whole(job):
+        yield event
+        if event.type == "step" and event.index == 1:
+            print("now", flush=True)
+            time.sleep(60)
+jobs.run = slow
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_terminated_run_leaves_its_trace_marked_as_stopped(tmp_path: Path) -> None:
+    out, memory = tmp_path / "t.jsonl.gz", tmp_path / "m.npz"
+    command = [sys.executable, "-c", SLOW, "run", "--model", "toy", "--prompt", "This is the house",
+               "-o", str(out), "--memory", str(memory)]  # fmt: skip
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == b"now\n"
+        run.terminate()
+        assert run.wait(30) == 143
+    found = load(out).run()
+    assert found is not None and found.finish is not None
+    assert (len(found.steps), found.finish.reason) == (2, "stopped")
+    assert memory.exists()
+
+
 def broken_after(
     steps: int, error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,15 +431,40 @@ def test_bench_prints_a_line_per_prompt_and_medians(
     assert code == 0
     first, second, last = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["prompt"], second["prompt"]) == ("This is", "This is the cat")
-    assert last["overall"]["prompts"] == 2
-    assert last["overall"]["equal"] == [True, True]
+    assert (last["prompts"], last["tokens"], last["equal"]) == (2, 16, [True, True])
     taus = sorted([first["decoder"]["tau"], second["decoder"]["tau"]])
-    assert last["overall"]["tau"] == pytest.approx(sum(taus) / 2, abs=1e-4)
+    assert last["spread"]["tau"] == pytest.approx([taus[0], sum(taus) / 2, taus[1]], abs=1e-4)
+    pace = [
+        sum(r[role]["seconds"]["total"] for r in (first, second)) / 16
+        for role in ("baseline", "decoder")
+    ]
+    assert last["speedup_total"] == pytest.approx(pace[0] / pace[1], abs=1e-3)
+    assert (last["conditions"]["model"], last["conditions"]["max_new_tokens"]) == ("toy", 8)
+    assert set(last["conditions"]["versions"]) >= {"specviz", "python"}
+    assert len(last["conditions"]["digest"]) == 16 and last["conditions"]["machine"]
     prompts.write_text('{"prompt": 1}\n')
     assert run("bench", "--model", "toy", "--prompts", prompts) == 2
     assert capsys.readouterr().err == (
         "Line 1 of prompts.jsonl is not a JSON object with the key prompt.\n"
     )
+
+
+def test_bench_asks_prompts_of_four_kinds_after_a_run_that_does_not_count(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+    whole = jobs.run
+
+    def noted(job: jobs.Job) -> Iterator[Event]:
+        asked.append((job.prompt, job.max_new_tokens))
+        return whole(job)
+
+    monkeypatch.setattr(jobs, "run", noted)
+    assert run("bench", "--model", "toy", "--max-new-tokens", 9) == 0
+    *rows, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [r["category"] for r in rows] == ["chat", "reasoning", "code", "summarising"]
+    assert asked == [(rows[0]["prompt"], 8), *((r["prompt"], 9) for r in rows)]
+    assert (last["prompts"], last["equal"]) == (4, [True] * 4)
 
 
 def test_models_names_every_label(capsys: pytest.CaptureFixture[str]) -> None:

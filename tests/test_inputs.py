@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
-from specviz.inputs import MAX_BYTES, check_prompt, document_prompt, open_document
-from specviz.models.base import InputError
+from specviz.inputs import check_prompt, document_prompt, open_document
+from specviz.models.base import TEXT_LIMIT, InputError, Message
+from specviz.models.toy import rhyme_model
 
 RUSSIAN = "Мой дядя самых честных правил, когда не в шутку занемог, он уважать себя заставил."
 
@@ -122,12 +124,12 @@ def test_text_is_read_and_said_how(raw: bytes, text: str, notes: tuple[str, ...]
             "save its text as a plain text file first.",
         ),
         (
-            b"a" * (MAX_BYTES + 1),
-            "x.txt has 5.0 MB, the limit is 5 MB: cut out the part that matters.",
+            b"a" * (TEXT_LIMIT + 1),
+            "x.txt is larger than the limit of 2 MB: cut out the part that matters.",
         ),
         (
-            b"%PDF-" + b"a" * (2 * MAX_BYTES),
-            "x.txt has 10.0 MB, the limit is 5 MB: cut out the part that matters.",
+            b"%PDF-" + b"a" * (2 * TEXT_LIMIT),
+            "x.txt is larger than the limit of 2 MB: cut out the part that matters.",
         ),
     ],
 )
@@ -153,12 +155,12 @@ def test_a_path_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     huge = tmp_path / "huge.txt"
     huge.touch()
     os.truncate(huge, 1 << 40)
-    with pytest.raises(InputError, match=r"^huge\.txt has 1048576\.0 MB, the limit is 5 MB"):
+    with pytest.raises(InputError, match=r"^huge\.txt is larger than the limit of 2 MB"):
         open_document(huge)
 
 
 def test_an_endless_device_is_cut_off() -> None:
-    with pytest.raises(InputError, match=r"^zero has 5\.0 MB"):
+    with pytest.raises(InputError, match=r"^zero is larger than"):
         open_document("/dev/zero")
 
 
@@ -186,8 +188,8 @@ def test_a_large_file_is_guessed_from_its_beginning() -> None:
         (" \n\t\u3000", "The prompt is empty: write something to continue."),
         ("ab\ud83d", "The prompt holds half a character at position 3: type it again."),
         (
-            "a" * (MAX_BYTES + 1),
-            "The prompt has 5.0 MB, the limit is 5 MB: cut out the part that matters.",
+            "a" * (TEXT_LIMIT + 1),
+            "The prompt is larger than the limit of 2 MB: cut out the part that matters.",
         ),
     ],
 )
@@ -207,3 +209,11 @@ def test_document_and_question_make_one_prompt() -> None:
         document_prompt("Once.", " ")
     with pytest.raises(InputError, match=r"^The document is empty: choose one with text\.$"):
         document_prompt(" ", "Who?")
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "_" * 50_000], ids=["letters", "underscores"])
+def test_a_long_run_of_one_letter_is_tokenized_in_time(text: str) -> None:
+    started = monotonic()
+    inputs = rhyme_model().encode([Message("user", text)])
+    assert inputs.tokens == (1 + ord(text[0]),) * len(text)
+    assert monotonic() - started < 20

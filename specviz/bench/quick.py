@@ -1,66 +1,119 @@
-"""A first measurement: a few prompts, each with its baseline, and medians over prompts."""
+"""A first measurement: a few prompts, each with its baseline, with the spread over prompts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from specviz.inputs import open_document
-from specviz.metrics import summary
+from specviz.metrics import seconds, speedup_decode, speedup_total, summary
 from specviz.models.base import InputError
-from specviz.trace import Trace
+from specviz.trace import Role, Run, Trace
 
-PROMPTS = (
-    "Write a short story about a lighthouse keeper and his cat.",
-    "Write a Python function that counts the words in a text, with a docstring and an example.",
-    "List ten ways to save water at home, one sentence each.",
-    "Explain to a child why the sky is blue.",
-)
-FIGURES = ("speedup_decode", "speedup_total")
-RUN_FIGURES = ("tau", "acceptance", "ms_per_token")
+PROMPTS = Path(__file__).parent.parent.parent / "examples" / "prompts.jsonl"
+CONDITIONS = (
+    "decoder", "knobs", "model", "digest", "device", "dtype", "machine", "versions",
+    "max_new_tokens",
+)  # fmt: skip
 
 
-def read_prompts(path: str | Path) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt of a suite; ``category`` is empty where the file names none."""
+
+    text: str
+    category: str = ""
+
+
+def read_prompts(path: str | Path = PROMPTS) -> tuple[Prompt, ...]:
     """The prompts of a JSON Lines file, one object with the key ``prompt`` a line."""
     document = open_document(path)
     prompts = []
-    for number, line in enumerate(document.text.splitlines(), start=1):
+    for number, line in enumerate(document.text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            prompt = json.loads(line)["prompt"]
-        except (ValueError, KeyError, TypeError):
-            prompt = None
-        if not isinstance(prompt, str):
+            found = json.loads(line)
+            prompt, category = found["prompt"], found.get("category", "")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            prompt, category = None, ""
+        if not isinstance(prompt, str) or not isinstance(category, str):
             raise InputError(
                 f"Line {number} of {document.name} is not a JSON object with the key prompt."
             )
-        prompts.append(prompt)
+        prompts.append(Prompt(prompt, category))
     if not prompts:
         raise InputError(f"{document.name} holds no prompts.")
     return tuple(prompts)
 
 
-def result(prompt: str, trace: Trace) -> dict[str, Any]:
+def sample(prompts: Sequence[Prompt], count: int = 4) -> tuple[Prompt, ...]:
+    """The first prompt of each of the first ``count`` categories."""
+    first: dict[str, Prompt] = {}
+    for prompt in prompts:
+        first.setdefault(prompt.category, prompt)
+    return tuple(first.values())[:count]
+
+
+def result(prompt: Prompt, trace: Trace) -> dict[str, Any]:
     """What one prompt gave, as plain data."""
-    return {"prompt": prompt, **summary(trace)}
+    return {"prompt": prompt.text, "category": prompt.category, **summary(trace)}
 
 
 def overall(traces: Sequence[Trace]) -> dict[str, Any]:
-    """Medians over prompts of every figure that exists, and total tokens per total second."""
+    """The conditions, figures over all tokens, and the spread of each figure over prompts.
+
+    ``speedup_decode`` and ``speedup_total``: total seconds per total token of the baselines over
+    the decoder's, without and with the prompts. ``spread``: [least, median, most].
+    """
+    runs, plain = _runs(traces, "decoder"), _runs(traces, "baseline")
     facts = [summary(trace) for trace in traces]
-    mine = [f["decoder"] for f in facts if f["decoder"]]
-    values = {name: [f[name] for f in facts] for name in FIGURES}
-    values |= {name: [run[name] for run in mine] for name in RUN_FIGURES}
-    found: dict[str, Any] = {"prompts": len(traces)}
-    for name, column in values.items():
-        known = [value for value in column if value is not None]
-        found[name] = round(median(known), 4) if known else None
-    seconds = sum(run["seconds"]["total"] for run in mine)
-    tokens = sum(run["tokens"] for run in mine)
-    found["tokens_per_second"] = round(tokens / seconds, 4) if seconds else None
-    found["equal"] = [f["equal"] for f in facts]
-    return found
+    spread = {
+        "speedup_decode": _spread([speedup_decode(t) for t in traces]),
+        "speedup_total": _spread([speedup_total(t) for t in traces]),
+        **{
+            name: _spread([f["decoder"][name] for f in facts if f["decoder"]])
+            for name in ("tau", "acceptance", "ms_per_token")
+        },
+    }
+    return {
+        "conditions": _conditions(runs),
+        "prompts": len(traces),
+        "tokens": sum(len(run.tokens) for run in runs),
+        "speedup_decode": _ratio(_decode_pace(plain), _decode_pace(runs)),
+        "speedup_total": _ratio(_total_pace(plain), _total_pace(runs)),
+        "spread": spread,
+        "equal": [f["equal"] for f in facts],
+    }
+
+
+def _runs(traces: Sequence[Trace], role: Role) -> list[Run]:
+    return [run for trace in traces if (run := trace.run(role)) is not None]
+
+
+def _conditions(runs: Sequence[Run]) -> dict[str, Any]:
+    header = runs[0].header.model_dump(mode="json")
+    return {name: header[name] for name in CONDITIONS}
+
+
+def _decode_pace(runs: Sequence[Run]) -> float | None:
+    tokens = sum(len(step.emitted) for run in runs for step in run.steps)
+    return sum(seconds(run)["decode"] for run in runs) / tokens if tokens else None
+
+
+def _total_pace(runs: Sequence[Run]) -> float | None:
+    tokens = sum(len(run.tokens) for run in runs)
+    return sum(seconds(run)["total"] for run in runs) / tokens if tokens else None
+
+
+def _ratio(plain: float | None, mine: float | None) -> float | None:
+    return round(plain / mine, 4) if plain and mine else None
+
+
+def _spread(values: Sequence[float | None]) -> list[float] | None:
+    known = [value for value in values if value is not None]
+    return [round(f(known), 4) for f in (min, median, max)] if known else None

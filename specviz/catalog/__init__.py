@@ -1,4 +1,4 @@
-"""The catalogue: every sentence that a person reads, by flat key and language.
+"""The catalogue: the words of the page, the player and the command line, by key and language.
 
 ``{name}`` marks a placeholder. A key with plural forms is stored as ``key.one`` and ``key.other``
 (and what else a language needs); the value ``count`` chooses between them.

@@ -7,6 +7,7 @@ adjacency matrix) and RECAP (three levels, persistent and request-local).
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from specviz.drafters.base import Draft
+from specviz.files import write_whole
 from specviz.models.base import InputError, Model, Scores
 from specviz.trace import Header, Step, Written
 from specviz.tree import DraftTree
@@ -84,17 +86,15 @@ class Snapshot:
 
     def save(self, path: str | Path) -> None:
         """Write the snapshot; the file appears whole or not at all."""
-        path = Path(path)
-        partial = path.with_name(path.name + ".part")
-        with partial.open("wb") as file:
-            np.savez_compressed(
-                file,
-                version=np.array(1),
-                model=np.array(self.model),
-                scope=np.array(self.scope),
-                **{name: getattr(self, name) for name in ARRAYS},
-            )
-        partial.replace(path)
+        packed = io.BytesIO()
+        np.savez_compressed(
+            packed,
+            version=np.array(1),
+            model=np.array(self.model),
+            scope=np.array(self.scope),
+            **{name: getattr(self, name) for name in ARRAYS},
+        )
+        write_whole(path, packed.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Snapshot:

@@ -26,6 +26,19 @@ class Unsupported(InputError):
     """The model, or this machine, cannot do what was asked; the message names both sides."""
 
 
+# Reading more would keep a person waiting for a refusal: no context here holds that much.
+TEXT_LIMIT = 2 * 2**20
+
+
+def check_size(name: str, size: int) -> None:
+    """Raise InputError when ``size`` bytes of ``name`` are more text than is read."""
+    if size > TEXT_LIMIT:
+        raise InputError(
+            f"{name} is larger than the limit of {TEXT_LIMIT >> 20} MB: "
+            "cut out the part that matters."
+        )
+
+
 @dataclass(frozen=True)
 class Message:
     """One turn of a chat. ``text`` is always literal: it can never become a control token."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from specviz.models.base import InputError, Inputs, Message
+from specviz.models.base import InputError, Inputs, Message, check_size
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 PLAIN = "{{ messages | map(attribute='content') | join('\\n\\n') }}"
@@ -22,8 +22,6 @@ class TextCodec:
     ``label`` names the model in errors. One lock: encoding literal text flips a switch of the
     shared tokenizer for a moment.
     """
-
-    MAX_TEXT_BYTES = 2_000_000
 
     def __init__(self, tokenizer: Any, label: str) -> None:
         self.tokenizer = tokenizer
@@ -75,10 +73,7 @@ class TextCodec:
             raise InputError(
                 "The text contains half of a surrogate pair: remove the broken character."
             ) from None
-        if size > self.MAX_TEXT_BYTES:
-            raise InputError(
-                f"The text has {size} bytes, at most {self.MAX_TEXT_BYTES} are read: shorten it."
-            )
+        check_size("The text", size)
 
     def _prefix(self) -> tuple[int, ...]:
         """The begin token, where the tokenizer itself would write one before plain text."""

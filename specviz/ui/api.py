@@ -12,6 +12,7 @@ from specviz.jobs import Job
 from specviz.models.base import InputError
 from specviz.trace import Recording
 from specviz.ui.live import Decode
+from specviz.views.terminal import written
 
 DEFAULT = Job()
 
@@ -44,8 +45,10 @@ def generate(decode: Decode) -> Callable[..., Any]:
         trace = recording.trace
         run = trace.run("decoder")
         assert run is not None
-        special = {t for e in trace.events for t in e.specials}
-        words = b"".join(trace.pieces[t] for t in run.tokens if t not in special)
-        return {"text": words.decode("utf-8", "replace"), **metrics.summary(trace)}
+        return {
+            "text": written(trace, run),
+            "origins": metrics.origins(run),
+            **metrics.summary(trace),
+        }
 
     return generate

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, fields
 
 from specviz.catalog import text
 from specviz.trace import Lookup, MemoryEvidence, Step, Trace
-from specviz.views.tokens import show
+from specviz.views.tokens import for_sheet, show
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,6 @@ def to_csv(trace: Trace) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rejects(trace):
-        writer.writerow(["" if v is None else _inert(v) for v in astuple(row)])
+        cells = ("" if v is None else v for v in astuple(row))
+        writer.writerow([for_sheet(v) if isinstance(v, str) else v for v in cells])
     return out.getvalue()
-
-
-def _inert(value: object) -> object:
-    # A spreadsheet would run a cell that begins like a formula.
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@"):
-        return "'" + value
-    return value

@@ -7,9 +7,9 @@ import io
 from typing import Literal
 
 from specviz.trace import Step, Trace
-from specviz.views.tokens import shown
+from specviz.views.tokens import for_sheet, shown
 
-State = Literal["root", "accepted", "rejected", "discarded", "not reached"]
+State = Literal["root", "accepted", "rejected", "duplicate", "discarded", "not reached"]
 COLUMNS = (
     "step", "drafted", "accepted", "emitted", "tokens", "clipped", "cache_length",
     "draft_s", "verify_s", "commit_s", "total_s",
@@ -17,17 +17,25 @@ COLUMNS = (
 
 
 def node_states(step: Step) -> tuple[State, ...]:
-    """What became of every node: rejected are those that the target was asked about (their parent
-    is the root or was accepted) and did not pick; discarded were accepted beyond the end."""
-    kept, walked = set(step.accepted), set(step.walk)
+    """What became of every node.
+
+    Rejected are those that the target was asked about (their parent is the root or was accepted)
+    and did not pick. A duplicate repeats the token of the sibling that was accepted. Discarded were
+    accepted beyond the end; beside them and below a refused guess nobody asked.
+    """
+    walked = set(step.walk)
+    kept = step.accepted
+    end = kept[-1] if kept else 0
+    asked = {0, *kept} - ({end} if step.clipped else set())
     states: list[State] = ["root"]
     for i, node in enumerate(step.nodes[1:], start=1):
         if i in kept:
             states.append("accepted")
         elif i in walked:
             states.append("discarded")
-        elif node.parent == 0 or node.parent in kept:
-            states.append("rejected")
+        elif node.parent in asked:
+            wanted = step.nodes[node.parent].pick
+            states.append("duplicate" if node.token == wanted else "rejected")
         else:
             states.append("not reached")
     return tuple(states)
@@ -48,15 +56,14 @@ def to_csv(trace: Trace) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for step in run.steps if run else ():
-        text, seconds = shown(step.emitted, pieces), step.seconds
+        seconds = step.seconds
         writer.writerow(
             [
                 step.index + 1,
                 len(step.nodes) - 1,
                 len(step.accepted),
                 len(step.emitted),
-                # A spreadsheet would run a cell that begins like a formula.
-                "'" + text if text[:1] in ("=", "+", "-", "@") else text,
+                for_sheet(shown(step.emitted, pieces)),
                 step.clipped,
                 step.cache_length,
                 seconds.draft,

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from specviz.catalog import text
-from specviz.metrics import summary
+from specviz.metrics import origins, summary
 from specviz.trace import Header, Run, Step, Trace
-from specviz.views.steps import depths, node_states
+from specviz.views.steps import State, depths, node_states
 from specviz.views.tokens import show
 
 # A terminal obeys these; line feed and tab alone are harmless.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-MARKS = {"root": "•", "accepted": "✓", "rejected": "✗", "discarded": "○", "not reached": "·"}
+MARKS: dict[State, str] = {
+    "root": "•", "accepted": "✓", "rejected": "✗", "duplicate": "=", "discarded": "○",
+    "not reached": "·",
+}  # fmt: skip
 
 
 def literal(raw: str) -> str:
@@ -154,7 +157,15 @@ def run_object(trace: Trace) -> dict[str, Any]:
         "knobs": run.header.knobs,
         "notes": run.header.notes,
         "text": written(trace, run),
+        "origins": origins(run),
     }
+
+
+def memory_lines(rows: int, size: int, model: str, scope: str) -> Iterator[str]:
+    """What a saved memory holds and whom it belongs to, one fact a line."""
+    yield text("cli.memory.rows", count=rows, bytes=size)
+    yield text("cli.memory.model", model=literal(model))
+    yield text("cli.memory.scope", scope=literal(scope) or "–")
 
 
 def valid_line(path: Path, trace: Trace) -> str:

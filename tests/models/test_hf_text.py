@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import pytest
 
-from specviz.models.base import InputError, Message
+from specviz.models.base import TEXT_LIMIT, InputError, Message
 from specviz.models.hf_text import TextCodec
 from tests.models import tiny
 
@@ -94,9 +96,18 @@ def test_half_a_surrogate_pair_is_refused():
 def test_too_much_text_is_refused_before_tokenizing(monkeypatch):
     codec = TextCodec(tiny.tokenizer(), "tiny")
     monkeypatch.setattr(codec.tokenizer, "apply_chat_template", None)
-    message = "The text has 2000002 bytes, at most 2000000 are read: shorten it."
+    message = "The text is larger than the limit of 2 MB: cut out the part that matters."
     with pytest.raises(InputError, match=message):
-        codec.encode([Message("user", "é" * 1_000_001)])
+        codec.encode([Message("user", "é" * (TEXT_LIMIT // 2)), Message("user", "a")])
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "_" * 50_000], ids=["letters", "underscores"])
+def test_a_long_run_of_one_letter_is_tokenized_in_time(text: str):
+    codec = TextCodec(tiny.tokenizer(chat=None), "tiny")
+    started = monotonic()
+    tokens = codec.encode([Message("user", text)]).tokens
+    assert monotonic() - started < 20
+    assert decoded(codec, tokens) == text.encode()
 
 
 def test_a_template_that_refuses_says_so_in_a_sentence():

@@ -30,6 +30,8 @@ function nodeState(step, n, done, rank, grown) {
   if (place >= done) return "drafted";
   if (step.walk[place] === n) return place < kept ? "accepted" : "discarded";
   if (place === kept && step.emitted.length <= step.walk.length) return "unreached";
+  // The model did pick this token; the sibling that says the same was taken.
+  if (step.nodes[n].token === step.nodes[parent].pick) return "duplicate";
   return place === step.walk.length ? "refused" : "passed";
 }
 

@@ -1,0 +1,61 @@
+"""What the options of a command line ask for: prompts, documents, knobs and memory files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from specviz import jobs
+from specviz.catalog import text
+from specviz.drafters import DRAFTERS
+from specviz.drafters.memory import Snapshot
+from specviz.inputs import open_document
+from specviz.models.base import InputError
+
+
+def refuse_sampling(**options: str | None) -> None:
+    """Raise InputError for any sampling option: the output of a greedy run is all there is."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(text("cli.error.sampling", option="--" + name.replace("_", "-")))
+
+
+def knob_settings(settings: Sequence[str]) -> dict[str, str]:
+    """``name=value`` settings as a dict; the drafter checks names and values."""
+    pairs = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise InputError(text("cli.error.knob", knob=repr(setting)))
+        pairs[name.strip().replace("-", "_")] = value.strip()
+    return pairs
+
+
+def with_prompt(
+    job: jobs.Job, prompt: str | None, document: Path | None, question: str | None
+) -> jobs.Job:
+    """``job`` with what it asks; raises InputError for what does not go together."""
+    if document is not None:
+        if prompt is not None:
+            raise InputError(text("cli.error.prompt_and_document"))
+        if question is None:
+            raise InputError(text("cli.error.question"))
+        opened = open_document(document)
+        return replace(job, prompt=question, document=opened.text, notes=opened.notes)
+    if question is not None:
+        raise InputError(text("cli.error.no_document"))
+    if prompt is None:
+        raise InputError(text("cli.error.nothing"))
+    if prompt == "-":
+        piped = open_document(sys.stdin.buffer.read(), "standard input")
+        return replace(job, prompt=piped.text, notes=piped.notes)
+    return replace(job, prompt=prompt)
+
+
+def with_memory(job: jobs.Job, path: Path) -> jobs.Job:
+    """``job`` with the lasting memory of a file, if the file is there already."""
+    if job.decoder in DRAFTERS and not DRAFTERS[job.decoder].persistent:
+        raise InputError(text("cli.error.memory", decoder=job.decoder))
+    return replace(job, memory=Snapshot.load(path)) if path.exists() else job
