@@ -1,17 +1,24 @@
-"""Writes the README's methods table from the drafter registry.
+"""Writes what the pages show of the program: the README's methods table, the tour's draft tree.
 
-``python docs/tables.py`` prints it, ``--write`` puts it between the markers of README.md.
+``python docs/tables.py`` prints the table, ``--write`` puts both into their pages.
 """
 
 from __future__ import annotations
 
 import inspect
+import io
+import re
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from specviz import cli  # noqa: E402
 from specviz.drafters import DRAFTERS  # noqa: E402
 from specviz.drafters.base import Drafter, knobs_of  # noqa: E402
 
@@ -59,9 +66,36 @@ def with_table(readme: str) -> str:
     return f"{before}{BEGIN}\n{methods_table()}\n{END}{after}"
 
 
+def commands(page: str) -> Iterator[list[str]]:
+    """The arguments of every ``python -m specviz`` that begins a line of ``page``."""
+    for line in re.findall(r"^`?python -m specviz ([^`\n]+)", page, re.M):
+        yield shlex.split(line, comments=True)
+
+
+def printed(arguments: list[str]) -> str:
+    """What a command prints in the current folder; raises RuntimeError when it fails."""
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()) as said:
+        code = cli.main(arguments)
+    if code:
+        raise RuntimeError(f"{shlex.join(arguments)} ends with {code}: {said.getvalue()}")
+    return out.getvalue()
+
+
+def with_tree(tour: str) -> str:
+    """``tour`` with its draft tree as its own commands print it."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        outputs = {shlex.join(c): printed(c) for c in commands(tour)}
+    drawn = next(text for command, text in outputs.items() if "--step" in command)
+    before, opening, rest = tour.partition("draws one tree:\n\n```\n")
+    _, closing, after = rest.partition("```\n")
+    return f"{before}{opening}{drawn}{closing}{after}"
+
+
 if __name__ == "__main__":
     if "--write" in sys.argv:
-        path = ROOT / "README.md"
-        path.write_text(with_table(path.read_text("utf-8")), "utf-8")
+        for name, renewed in (("README.md", with_table), ("docs/tour.md", with_tree)):
+            path = ROOT / name
+            path.write_text(renewed(path.read_text("utf-8")), "utf-8")
     else:
         sys.stdout.write(methods_table())

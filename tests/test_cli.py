@@ -53,6 +53,8 @@ def test_run_prints_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
         "ties",
     ]  # fmt: skip
     assert found["text"] == LINE + LINE
+    assert len(found["origins"]) == 16 and set(found["origins"]) == {"target", "lookup"}
+    assert found["origins"][:5] == ["target"] * 5
     assert (found["decoder"], found["model"]) == ("prompt_lookup", "toy")
     assert (found["device"], found["dtype"]) == ("cpu", "float64")
     assert (found["prompt_tokens"], found["tokens"]) == (4, 16)

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from specviz.audit import audit
 from specviz.drafters import create
 from specviz.inputs import open_document
+from specviz.metrics import speedup_decode
+from specviz.trace import Trace
 from specviz.tracefile import load
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TRACES = sorted(EXAMPLES.glob("*.jsonl.gz"))
 
 
-@pytest.fixture(scope="module")
-def recorder() -> ModuleType:
+def script() -> ModuleType:
+    """examples/record.py, which lies outside every package."""
     spec = importlib.util.spec_from_file_location("record", EXAMPLES / "record.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["record"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+RECORD = script()
+
+
+@pytest.fixture(scope="module")
+def recorder() -> ModuleType:
+    return RECORD
 
 
 def test_the_index_is_what_the_script_writes(recorder: ModuleType) -> None:
@@ -50,22 +59,50 @@ def test_the_chapter_is_plain_text_that_needs_no_note() -> None:
     assert "moby-dick-133.txt" in (EXAMPLES / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
-def test_a_recorded_run_is_sound_and_equal_to_its_baseline(path: Path) -> None:
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Trace]:
+    """Every example's trace by name."""
+    return {e.name: load(EXAMPLES / e.file) for e in RECORD.EXAMPLES}
+
+
+@pytest.mark.parametrize("example", RECORD.EXAMPLES, ids=lambda example: example.name)
+def test_a_recorded_run_is_sound_and_equal_to_its_baseline(example: Any) -> None:
+    path = EXAMPLES / example.file
+    assert path.is_file(), "record it first: make record"
     trace = load(path)
     assert audit(trace) == ()
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
     assert decoder is not None and baseline is not None
-    assert decoder.tokens == baseline.tokens
-    assert trace.check is not None and trace.check.equal is True
-    assert decoder.header.decoder == next(
-        entry["decoder"]
-        for entry in json.loads((EXAMPLES / "index.json").read_text("utf-8"))
-        if entry["file"] == path.name
-    )
+    assert decoder.tokens == baseline.tokens and len(decoder.tokens) > 20
+    check = trace.check
+    assert check is not None and check.equal is True and check.complete
+    assert not baseline.header.reused
+    header = decoder.header
+    assert (header.decoder, header.model) == (example.decoder, example.model)
+    assert (header.device, header.dtype) == ("cpu", "float32")
+    assert header.max_new_tokens == example.max_new_tokens
+    assert header.messages[-1].text == example.job().messages()[-1].text
+    for knob, value in example.knobs.items():
+        assert str(header.knobs[knob]) == value
+
+
+def test_four_are_recap_and_one_reads_a_long_chapter(recorded: dict[str, Trace]) -> None:
+    runs = {name: trace.run() for name, trace in recorded.items()}
+    recap = [run for run in runs.values() if run is not None and run.header.decoder == "recap"]
+    assert len(recap) >= 4
+    assert 5000 <= max(len(run.header.tokens) for run in recap) <= 7500
+
+
+def test_one_is_slower_than_its_baseline(recorded: dict[str, Trace]) -> None:
+    found = speedup_decode(recorded["slower"])
+    assert found is not None and 0 < found < 1
+
+
+def test_nothing_lies_there_that_the_list_does_not_name() -> None:
+    named = {example.file for example in RECORD.EXAMPLES}
+    assert {path.name for path in EXAMPLES.glob("*.jsonl.gz")} == named
 
 
 @pytest.mark.proof
 def test_every_recorded_run_still_gives_its_tokens(recorder: ModuleType) -> None:
-    assert TRACES, "record them first: make record"
     assert recorder.check(recorder.EXAMPLES)

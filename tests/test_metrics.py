@@ -102,6 +102,14 @@ def test_speedups_are_ratios_of_seconds_per_token() -> None:
     }  # fmt: skip
 
 
+def test_every_emitted_token_has_an_origin() -> None:
+    kept = step(0, ten_nodes(), (1, 2), (1, 2, 50), 1)
+    clipped = step(1, ten_nodes(), (1, 2), (1, 2), 1)
+    run = Trace((header("decoder", "recap"), prefill("decoder"), kept, clipped)).run()
+    assert run is not None
+    assert metrics.origins(run) == ["target", "test", "test", "target", "test", "test"]
+
+
 def test_a_loss_is_shown_as_a_loss() -> None:
     trace = Trace(
         (

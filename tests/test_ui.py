@@ -202,6 +202,7 @@ def test_the_endpoint_gives_text_and_figures_or_one_sentence() -> None:
     answer = run("This is the house that", model="toy", max_new_tokens=6)
     assert answer["text"] == " Jack built.\nThis is the"
     assert answer["equal"] is True and answer["decoder"]["tokens"] == 6
+    assert answer["origins"] == ["target"] * 4 + ["level1", "target"]
     with pytest.raises(gr.Error, match="The prompt is empty"):
         run("  ", model="toy")
 

@@ -48,6 +48,32 @@ def test_a_tree_is_drawn_in_order_of_growth_with_marks() -> None:
     ]
 
 
+# Under " the" the target wants " light": two guesses say so, the second one is a copy, and nobody
+# asked for what follows it. After the first one the target wants the end.
+TWICE = step(
+    (1,), (2, 0),
+    node(1, -1, 2), node(2, 0, 0, 1, -0.5), node(2, 0, 0, 2, -0.5), node(0, 2, 1, 3, -0.1),
+    node(3, 0, 0, 4, -2.0), node(3, 1, 0, 5, -2.0),
+)  # fmt: skip
+
+
+def test_a_second_guess_of_the_accepted_token_is_not_called_rejected() -> None:
+    assert steps.node_states(TWICE) == (
+        "root", "accepted", "duplicate", "not reached", "rejected", "rejected",
+    )  # fmt: skip
+    assert list(terminal.tree_lines(TWICE, PIECES))[3:5] == [
+        "  = ␠light  level2  p=0.607",
+        "    · <end>  level2  p=0.905",
+    ]
+
+
+def test_beside_the_end_nobody_asked() -> None:
+    """The answer ends with " light": what was guessed after it was never put to the test."""
+    ended = step((1,), (2,), *TWICE.nodes)
+    assert steps.node_states(ended)[5] == "not reached"
+    assert steps.node_states(ended)[4] == "rejected"
+
+
 def test_a_step_is_one_line() -> None:
     assert terminal.step_line(CLIPPED, PIECES) == "   7  1/4   ✓␠light"
     whole = step((1,), (2, 3), node(1, -1, 2), node(2, 0, 3, 1, -0.5))
