@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,6 +29,7 @@ from specviz.trace import (
     TraceError,
 )
 
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # maybe: a whole pair looks like this, too
 MAX_TRACE_BYTES = 96 * 1024 * 1024
 
 
@@ -42,14 +44,18 @@ def dumps(event: StoredEvent) -> str:
 def loads(line: str | bytes) -> StoredEvent:
     """The event of one line; raises TraceError."""
     try:
-        data: Any = json.loads(line, parse_constant=_no_constant)
+        text = line.decode("utf-8-sig") if isinstance(line, bytes) else line
+        data: Any = json.loads(text, parse_constant=_no_constant)
+        if HALF_PAIR.search(text):
+            json.dumps(data, ensure_ascii=False).encode()  # no view could show half a character
     except (ValueError, RecursionError) as error:
         raise TraceError("This is not a trace file: a line is not JSON.") from error
     if isinstance(data, dict) and data.get("type") == "header":
         schema = data.get("trace_schema")
         if schema != SCHEMA:
+            found = " ".join(str(schema)[:40].split())
             raise TraceError(
-                f"This trace has schema {schema}, this version reads schema {SCHEMA}: "
+                f"This trace has schema {found}, this version reads schema {SCHEMA}: "
                 "open it with the specviz version that wrote it."
             )
     try:
@@ -58,7 +64,9 @@ def loads(line: str | bytes) -> StoredEvent:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(p) for p in first["loc"]) or "event"
-        raise TraceError(f"This is not a valid trace: {where}: {first['msg']}.") from error
+        # Both may quote the file, which may hold anything.
+        where, what = " ".join(where[:80].split()), " ".join(first["msg"][:120].split())
+        raise TraceError(f"This is not a valid trace: {where}: {what}.") from error
 
 
 def save(path: str | Path, events: Iterable[Event]) -> None:
