@@ -114,6 +114,8 @@ def _comparison(trace: Trace) -> Iterator[str]:
         check.margin is None or check.cap is None or not 0 <= check.margin <= check.cap
     ):
         yield f"The comparison calls a margin of {check.margin} a tie, its cap is {check.cap}."
+    if check.equal == "tie" and at is not None and at >= len(decoder.tokens):
+        yield "The comparison calls a text that ends too early a tie."
     ended = all(r.finish and r.finish.reason in ("eos", "length") for r in (decoder, baseline))
     if check.complete != ended:
         yield f"The comparison says {'whole' if check.complete else 'cut'} runs, they are not."

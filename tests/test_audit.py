@@ -158,6 +158,15 @@ def test_equal_runs_that_are_not(sound: Trace) -> None:
     )
 
 
+def test_a_text_that_ends_too_early_is_no_tie(sound: Trace) -> None:
+    run = sound.run()
+    assert run is not None
+    short = Trace(tuple(e for e in sound.events if e is not run.steps[-1]))
+    at = len(run.tokens) - len(run.steps[-1].emitted)
+    found = checked(short, equal="tie", first_difference=at, margin=0.0, cap=0.001)
+    assert found[-1] == "The comparison calls a text that ends too early a tie."
+
+
 def test_runs_of_different_prompts_are_no_pair(sound: Trace) -> None:
     def change(event: StoredEvent) -> StoredEvent:
         if isinstance(event, Header) and event.role == "baseline":

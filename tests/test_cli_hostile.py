@@ -69,7 +69,7 @@ HOSTILE: dict[str, tuple[Callable[[str], bytes], str]] = {
     ),
     "half a character": (
         changed(lambda e: e[0]["pieces"].update({"5": "\ud800"})),
-        "This is not a valid trace: header.pieces.5: ",
+        NOT_JSON,
     ),
     "no nodes": (
         changed(lambda e: step(e).update(nodes=[])), "This is not a valid trace: step.nodes: ",

@@ -10,11 +10,12 @@ from playwright.sync_api import Page
 
 from specviz import player
 from specviz.decoding import decode
+from specviz.drafters.base import Drafter
 from specviz.models.base import Inputs
 from specviz.models.toy import ToyModel, random_logits
 from specviz.trace import Header, Progress, Step, Trace, with_pieces
 from specviz.views.steps import node_states
-from tests.adversaries import Duplicates, RandomTree, oracle
+from tests.adversaries import Chain, Duplicates, RandomTree, oracle
 
 SAME = {"refused": "rejected", "passed": "rejected", "unreached": "not reached"}
 # The states of all nodes when a step is over, step by step.
@@ -29,7 +30,7 @@ STATES = """() => {
 }"""
 
 
-def traced(model: ToyModel, drafter: RandomTree | Duplicates, budget: int) -> Trace:
+def traced(model: ToyModel, drafter: Drafter, budget: int) -> Trace:
     """One run of ``drafter`` on the toy as a trace."""
     header = Header(
         run="r", decoder=drafter.name, knobs={}, model=model.label, digest="d", device="cpu",
@@ -54,8 +55,8 @@ def test_the_player_and_the_tables_name_the_same_states(
     model = ToyModel(random_logits(5, len(pieces)), pieces, eos_ids=frozenset())
     answer = oracle(model, (1, 2), 60)
     told: Counter[str] = Counter()
-    for drafter in (RandomTree(3, len(pieces), 14), Duplicates(answer, 2, 3)):
-        trace = traced(model, drafter, 42)
+    for drafter in (RandomTree(3, len(pieces), 14), Duplicates(answer, 2, 3), Chain(answer, 2, 5)):
+        trace = traced(model, drafter, 40)
         path = tmp_path / f"{drafter.name}.html"
         path.write_text(player.export_html(trace), "utf-8")
         shown = open_page(path.as_uri()).evaluate(STATES)
