@@ -16,8 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 SCHEMA = 1
 
-Token = Annotated[int, Field(ge=0)]
-Index = Annotated[int, Field(ge=0)]
+# Bounds that no honest trace comes near: what lies beyond them breaks sums, charts or JSON.
+Token = Annotated[int, Field(ge=0, lt=2**31)]
+Index = Annotated[int, Field(ge=0, lt=2**31)]
+Elapsed = Annotated[float, Field(ge=0, le=1e7)]
+Number = Annotated[float, Field(ge=-1e9, le=1e9)]
+Order = Annotated[int, Field(ge=1, le=3)]
 LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token above zero
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
@@ -75,8 +79,8 @@ class Header(_Event):
     messages: tuple[Turn, ...]
     tokens: tuple[Token, ...]
     eos_ids: tuple[Token, ...]
-    max_new_tokens: int
-    vocab_size: int
+    max_new_tokens: Index
+    vocab_size: Index
     notes: tuple[str, ...] = ()
     scope: str | None = None
     memory_rows: int = 0
@@ -96,9 +100,9 @@ class Prefill(_Event):
     """The prompt was read; ``token`` is the first emitted token (not counted in tau)."""
 
     type: Literal["prefill"] = "prefill"
-    seconds: float
+    seconds: Elapsed
     token: Token
-    margin: float
+    margin: Number
     top: tuple[tuple[Token, LogProb], ...]
     rows: Rows = Rows()
 
@@ -117,30 +121,30 @@ class Node(_Record):
     parent: int
     source: str
     order: Index
-    score: float | None
+    score: Number | None
     logp: LogProb | None
     pick: Token
-    margin: float
+    margin: Number
     top: tuple[tuple[Token, LogProb], ...]
-    tail: float
-    entropy: float | None = None
+    tail: Number
+    entropy: Number | None = None
 
 
 class Seconds(_Record):
     """Seconds of one step. ``draft`` holds proposing and memory updates; ``total`` is all of it."""
 
-    draft: float
-    verify: float
-    commit: float
-    total: float
+    draft: Elapsed
+    verify: Elapsed
+    commit: Elapsed
+    total: Elapsed
 
 
 class Written(NamedTuple):
     """Who wrote a memory row: step (-1: read off the prompt, -2: an earlier request), the node (or
     prompt position) there, and whether that node's branch was accepted (also then)."""
 
-    step: int
-    node: int
+    step: Annotated[int, Field(ge=-2, lt=2**31)]
+    node: Index
     accepted: bool
 
 
@@ -151,13 +155,13 @@ class Hit(_Record):
     ``entropy`` in [0, 1] : truncated, the tail as one symbol, over ln(k + 1).
     """
 
-    level: int
+    level: Order
     key: tuple[Token, ...]
     ids: tuple[Token, ...]
-    probs: tuple[float, ...]
-    base: float
-    entropy: float
-    weight: float
+    probs: tuple[Number, ...]
+    base: Number
+    entropy: Number
+    weight: Number
     written: Written
 
 
@@ -170,8 +174,8 @@ class Candidate(NamedTuple):
     answer could not have been that long any more)."""
 
     token: Token
-    probability: float
-    level: int
+    probability: Number
+    level: Annotated[int, Field(ge=-2, le=3)]
     node: int
     cut: Cut
 
@@ -190,9 +194,9 @@ class Tally(NamedTuple):
     """For one memory level along the committed path: positions asked, answered, answered right
     (its most probable token was the target's pick)."""
 
-    asked: int
-    answered: int
-    right: int
+    asked: Index
+    answered: Index
+    right: Index
 
 
 class Span(_Record):
@@ -211,8 +215,8 @@ class MemoryEvidence(_Record):
 
     kind: Literal["memory"]
     lookups: tuple[Lookup, ...]
-    tallies: dict[int, Tally]
-    sizes: dict[int, int]
+    tallies: dict[Order, Tally]
+    sizes: dict[Order, Index]
     copied: Span | None = None
 
 
@@ -253,7 +257,7 @@ class Finish(_Event):
     type: Literal["finish"] = "finish"
     reason: Reason
     tokens: int
-    seconds: float
+    seconds: Elapsed
     message: str = ""
 
 
@@ -268,8 +272,8 @@ class Check(_Event):
     type: Literal["check"] = "check"
     equal: bool | Literal["tie"]
     first_difference: int | None = None
-    margin: float | None = None
-    cap: float | None = None
+    margin: Number | None = None
+    cap: Number | None = None
     ties: int = 0
     complete: bool = True
 

@@ -123,7 +123,7 @@ def load(label_or_path: str, device: str = "auto", dtype: str = "auto") -> Model
     """
     entry = find(label_or_path)
     if entry.kind == "toy":
-        device, dtype = next(iter(entry.dtypes.items()))
+        device, dtype = _toy_place(entry, device, dtype)
     else:
         device = resolve_device(device)
         dtype = resolve_dtype(dtype, device, entry)
@@ -140,6 +140,20 @@ def load(label_or_path: str, device: str = "auto", dtype: str = "auto") -> Model
             with _guard:
                 _loaded[key] = model
         return model
+
+
+def _toy_place(entry: Entry, device: str, dtype: str) -> tuple[str, str]:
+    """The one device and dtype of a toy, which needs no torch to be found out."""
+    own = next(iter(entry.dtypes.items()))
+    if device.strip().lower() not in ("auto", own[0]) or dtype.strip().lower() not in (
+        "auto",
+        own[1],
+    ):
+        raise Unsupported(
+            f"The model {entry.label} computes on {own[0]} in {own[1]} only: "
+            "leave device and dtype at auto."
+        )
+    return own
 
 
 def find(label_or_path: str) -> Entry:

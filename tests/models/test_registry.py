@@ -67,8 +67,11 @@ def test_labels():
 
 
 def test_the_toy_has_its_own_device_and_dtype():
-    toy = registry.load("toy", "cpu", "bfloat16")
+    toy = registry.load("toy", "cpu", "float64")
     assert (toy.device, toy.dtype) == ("cpu", "float64")
+    for device, dtype in (("cpu", "bfloat16"), ("cuda", "auto"), ("auto", "float99")):
+        with pytest.raises(Unsupported, match="on cpu in float64 only"):
+            registry.load("toy", device, dtype)
     assert registry.load(" toy ") is toy
     assert registry.loaded() == (("toy", "cpu", "float64"),)
 
