@@ -111,6 +111,19 @@ def test_a_document_with_a_question(
     assert all(note in capsys.readouterr().out for note in notes[:1])
 
 
+def test_a_document_beyond_the_context_is_refused_with_both_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document, out = tmp_path / "long.txt", tmp_path / "t.jsonl"
+    document.write_text("a " * 9000)
+    assert toy("--document", document, "--question", "Why", "-o", out) == 2
+    said = [x for x in capsys.readouterr().err.splitlines() if x not in STAGES]
+    assert said == [
+        "The prompt has 18004 tokens, the context of toy ends at 8192: shorten the prompt."
+    ]
+    assert not out.exists()
+
+
 def test_a_prompt_from_standard_input() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "specviz", "run", "--model", "toy", "--prompt", "-",
