@@ -109,9 +109,11 @@ def test_a_job_closes_every_session_and_gives_the_device_back_after_an_error() -
                 seen.append(event)
         assert isinstance(seen[-1], Finish) and seen[-1].reason == "error"
         model.fails_at = 0
-        again = list(jobs.run(job))
+        again = []
+        for event in jobs.run(job):
+            assert not (isinstance(event, Progress) and event.stage == "queue"), "still locked"
+            again.append(event)
         assert again[-1] == Check(equal=True)
-        assert not any(isinstance(e, Progress) and e.stage == "queue" for e in again)
         assert [s.closed for s in model.sessions] == [1, 1, 1]
     finally:
         registry.register(entry)

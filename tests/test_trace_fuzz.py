@@ -93,21 +93,30 @@ def change(draw: Callable[[Any], Any], data: Any, path: tuple[Any, ...], kind: s
         parent[path[-1]] = draw(st.sampled_from(3 * like + VALUES))
 
 
-def look(trace: Trace) -> None:
-    """Everything that a person can be shown of a trace."""
-    json.dumps(metrics.summary(trace), allow_nan=False)
+def quick_look(trace: Trace) -> None:
+    """Everything that walks through a step's tree."""
     audit(trace)
-    player.script_json(player.payload(trace))
-    player.update(trace, "r", 1)
-    rejects.table(rejects.rejects(trace))
+    player.interesting_step(trace)
     rejects.to_csv(trace)
-    steps.to_csv(trace)
-    card.card(trace)
     run_ = trace.run()
     assert run_ is not None
     list(terminal.steps(run_, trace.pieces))
+    for step in run_.steps:
+        list(terminal.tree_lines(step, trace.pieces))
+    metrics.summary(trace)
+
+
+def look(trace: Trace) -> None:
+    """Everything that a person can be shown of a trace."""
+    json.dumps(metrics.summary(trace), allow_nan=False)
+    player.script_json(player.payload(trace))
+    player.update(trace, "r", 1)
+    rejects.table(rejects.rejects(trace))
+    steps.to_csv(trace)
+    card.card(trace)
     terminal.run_object(trace)
     list(terminal.figures(trace))
+    quick_look(trace)
     for draw in (charts.accepted_per_step, charts.speed, charts.origins, charts.cost,
                  charts.levels):  # fmt: skip
         draw(trace).to_json()
@@ -135,6 +144,34 @@ def test_a_damaged_file_is_refused_in_a_sentence_or_good_for_every_view(data: An
         assert str(error).endswith(".") and "\n" not in str(error) and len(str(error)) < 300
         return
     look(trace)
+
+
+NAMES_A_NODE = {"parent", "walk", "node", "nodes", "candidates"}
+STEP = next(i for i, line in enumerate(BASES[0]) if '"walk":[' in line and '"step"' in line)
+
+
+def test_no_number_of_a_step_can_lead_outside_its_tree() -> None:
+    """Every number that names a node, changed to every kind of wrong one."""
+    refused = 0
+    for path in places(json.loads(BASES[0][STEP])):
+        if not NAMES_A_NODE & set(path) or path[-1] == "token":
+            continue
+        for value in (-2, -1, 0, 1, 10**6):
+            data = json.loads(BASES[0][STEP])
+            parent = data
+            for key in path[:-1]:
+                parent = parent[key]
+            if type(parent[path[-1]]) is not int or {"top", "pick", "order"} & set(path):
+                break
+            parent[path[-1]] = value
+            lines = [*BASES[0][:STEP], json.dumps(data), *BASES[0][STEP + 1 :]]
+            try:
+                trace = tracefile.parse("\n".join(lines).encode() + b"\n")
+            except TraceError:
+                refused += 1
+            else:
+                quick_look(trace)
+    assert refused > 100
 
 
 @pytest.mark.parametrize("long", ["x\\n" * 5000, "{" * 5000])
