@@ -10,9 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import httpx
 import torch
-from huggingface_hub import constants, hf_hub_download
+from huggingface_hub import constants, get_session, hf_hub_download
 from huggingface_hub import errors as hub
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
@@ -24,6 +23,9 @@ from specviz.models.hf_facts import check_architecture
 from specviz.tree import DraftTree
 
 log = logging.getLogger(__name__)
+
+# The HTTP library behind the hub client changes from version to version; this is its base error.
+HTTP_ERROR: type[BaseException] = hub.HfHubHTTPError.__mro__[1]
 
 # The test suite compares their tree passes with plain ones; anything else is checked when loaded.
 # (A check needs the device, which a ZeroGPU process lacks while it preloads.)
@@ -65,7 +67,7 @@ def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HF
         ) from error
     except hub.RemoteEntryNotFoundError as error:
         raise InputError(f"{repo} has no config.json: choose a transformers model.") from error
-    except (hub.LocalEntryNotFoundError, hub.HfHubHTTPError, httpx.HTTPError, OSError) as error:
+    except (hub.LocalEntryNotFoundError, HTTP_ERROR, OSError) as error:
         raise InputError(
             f"The hub cannot be reached to get {repo}: check the network, or give a local folder."
         ) from error
@@ -78,8 +80,8 @@ def _hub_answers() -> bool:
     if constants.HF_HUB_OFFLINE:
         return False
     try:
-        httpx.head(constants.ENDPOINT, timeout=10)
-    except httpx.HTTPError:
+        get_session().head(constants.ENDPOINT, timeout=10)
+    except (HTTP_ERROR, OSError):
         return False
     return True
 
