@@ -163,6 +163,8 @@ def test_no_number_of_a_step_can_lead_outside_its_tree() -> None:
                 parent = parent[key]
             if type(parent[path[-1]]) is not int or {"top", "pick", "order"} & set(path):
                 break
+            if "candidates" in path and path[-1] != 3:
+                break
             parent[path[-1]] = value
             lines = [*BASES[0][:STEP], json.dumps(data), *BASES[0][STEP + 1 :]]
             try:
@@ -170,6 +172,7 @@ def test_no_number_of_a_step_can_lead_outside_its_tree() -> None:
             except TraceError:
                 refused += 1
             else:
+                assert value < 10**6, f"there is no such node, at {path}"
                 quick_look(trace)
     assert refused > 100
 
