@@ -312,6 +312,7 @@ class Scopes:
 
     def __init__(self) -> None:
         self._memories: dict[tuple[str, str, str, str], Snapshot] = {}
+        self._cleared: dict[str, int] = {}
 
     @staticmethod
     def _key(job: Job) -> tuple[str, str, str, str]:
@@ -321,17 +322,29 @@ class Scopes:
         """The memory that a job of this scope, decoder, model and dtype may see."""
         return self._memories.get(self._key(job))
 
-    def put(self, job: Job, snapshot: Snapshot | None) -> None:
-        """Keep what a job left behind."""
-        if snapshot is not None:
+    def generation(self, scope: str) -> int:
+        """How often a scope was cleared; a job that begins takes it down for ``put``."""
+        return self._cleared.get(scope, 0)
+
+    def put(self, job: Job, snapshot: Snapshot | None, begun: int | None = None) -> None:
+        """Keep what a job left behind, unless its scope was cleared since it began.
+
+        ``begun``: the scope's generation then. What the job learned holds what it was given, so
+        keeping it would bring back what somebody cleared meanwhile.
+        """
+        if snapshot is not None and begun in (None, self.generation(job.scope)):
             self._memories[self._key(job)] = snapshot
 
     def clear(self, scope: str | None = None) -> None:
         """Forget one scope, or all of them."""
-        if scope is None:
-            self._memories.clear()
-        for key in [k for k in self._memories if k[0] == scope]:
+        for name in [scope] if scope is not None else {*self.names(), *self._cleared}:
+            self._cleared[name] = self.generation(name) + 1
+        for key in [k for k in self._memories if scope in (None, k[0])]:
             del self._memories[key]
+
+    def names(self) -> set[str]:
+        """The scopes that hold something."""
+        return {key[0] for key in self._memories}
 
     def size(self, scope: str) -> tuple[int, int]:
         """Rows and bytes that a scope holds."""

@@ -74,11 +74,13 @@ def payload(
     start_step: int | None = None,
     run_id: str | None = None,
     live: bool = False,
+    audited: bool = True,
 ) -> dict[str, Any]:
     """Everything ``player.load`` needs: the stored events, their summary, where to pause.
 
     ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
-    in the header.
+    in the header. ``audited`` False: the recorded comparison is not to be believed, so the player
+    shows no verdict.
     """
     header = next((e for e in trace.events if e.type == "header"), None)
     return {
@@ -89,6 +91,7 @@ def payload(
         "total": len(trace.events),
         "live": live,
         "stage": None,
+        "audited": audited,
         "summary": _summary(trace),
         "start_step": interesting_step(trace) if start_step is None else start_step,
     }
@@ -121,11 +124,13 @@ def update(
     }
 
 
-def export_html(trace: Trace, lang: str = "en", *, start_step: int | None = None) -> str:
+def export_html(
+    trace: Trace, lang: str = "en", *, start_step: int | None = None, audited: bool = True
+) -> str:
     """One HTML file that holds the run and the player and asks the network for nothing."""
     data = {
         "options": {"strings": player_strings(lang), "lang": lang},
-        "payload": payload(trace, lang=lang, start_step=start_step),
+        "payload": payload(trace, lang=lang, start_step=start_step, audited=audited),
     }
     header = trace.events[0] if trace.events else None
     title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))
@@ -146,8 +151,11 @@ def export_html(trace: Trace, lang: str = "en", *, start_step: int | None = None
 
 
 def script_json(data: Any) -> str:
-    """JSON that may stand inside a script element: no text in it can end the element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    """JSON that may stand inside a script element: no text in it can end the element.
+
+    Raises ValueError on a number that JSON does not have.
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text

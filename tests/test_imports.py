@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__main__": {"cli"},
     "ui": {
-        *PURE, "tracefile", "jobs", "inputs", "views", "player", "catalog",
+        *PURE, "tracefile", "jobs", "inputs", "views", "player", "catalog", "audit",
         "drafters", "models.base", "models.registry",
     },
     "app": {"ui"},

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -15,14 +19,20 @@ import pytest
 
 from specviz import jobs
 from specviz.jobs import Job, Scopes
+from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.trace import Event, Finish, Progress, Trace
+from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace
+from specviz.tracefile import save
 from specviz.ui import device, launch_options
 from specviz.ui.actions import KEEP, Actions
+from specviz.ui.address import step_of
+from specviz.ui.answers import Answers
 from specviz.ui.api import generate
-from specviz.ui.examples import examples
-from specviz.ui.form import control, whole
+from specviz.ui.examples import Example, examples
+from specviz.ui.form import build_form, check_model, control, whole
+from specviz.ui.lines import ended_line
 from specviz.ui.live import INTERVAL, Stage, Tick, follow, stage_of
+from specviz.ui.memory import MOST_SCOPES, Memory, room
 from specviz.ui.visit import KEPT_RUNS, Desk, Live, Visit
 
 JOB = Job(model="toy", prompt="This is the house that Jack built.\nThis is", max_new_tokens=60)
@@ -124,10 +134,11 @@ def test_stop_of_a_waiting_run_ends_it_and_of_a_running_one_asks_it_to_end() -> 
 def test_a_run_that_the_queue_refused_can_be_started_again() -> None:
     actions = Actions(Desk(), (), jobs.run, None, "en")  # type: ignore[arg-type]
     visit = Visit(live=Live(JOB))
-    line, run, stop = actions.settle(visit)
+    line, cards, run, stop, upload = actions.settle(visit)
+    assert json.loads(cards)["locked"] == "" and upload["interactive"] is True
     assert json.loads(line)["text"] == "Too many runs are waiting: try again in a minute."
     assert (run["interactive"], stop["visible"], visit.busy) == (True, False, False)
-    assert actions.settle(visit) == (KEEP, KEEP, KEEP)
+    assert actions.settle(visit) == (KEEP,) * 5
 
 
 def test_the_desk_keeps_few_runs_and_forgets_a_visit_that_left() -> None:
@@ -205,6 +216,314 @@ def test_the_endpoint_gives_text_and_figures_or_one_sentence() -> None:
     assert answer["origins"] == ["target"] * 4 + ["level1", "target"]
     with pytest.raises(gr.Error, match="The prompt is empty"):
         run("  ", model="toy")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"prompt": None}, "prompt has to be a text."),
+        ({"prompt": ["a"]}, "prompt has to be a text."),
+        ({"model": None}, "model has to be a text."),
+        ({"model": {"a": 1}}, "model has to be a text."),
+        ({"decoder": ["recap"]}, "decoder has to be a text."),
+        ({"dtype": None}, "dtype has to be a text."),
+        ({"baseline": "no"}, "baseline has to be true or false."),
+        ({"max_new_tokens": "abc"}, "max_new_tokens has to be a whole number from 1 on."),
+        ({"max_new_tokens": None}, "max_new_tokens has to be a whole number from 1 on."),
+        ({"max_new_tokens": 2.5}, "max_new_tokens has to be a whole number from 1 on."),
+    ],
+)
+def test_the_endpoint_refuses_other_types_in_one_sentence(
+    change: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(gr.Error) as caught:
+        generate(jobs.run)(**{"prompt": "This is", "model": "toy", **change})
+    assert (caught.value.message, caught.value.print_exception) == (sentence, False)
+
+
+def test_a_bug_in_the_endpoint_goes_to_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    def decode(job: Job) -> Iterator[Event]:
+        raise RuntimeError("a secret detail")
+
+    with pytest.raises(gr.Error) as caught:
+        generate(decode)("This is", model="toy")
+    assert caught.value.message == "Something went wrong inside specviz; the log has the details."
+    assert "a secret detail" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["owner/model", "/", "..", "no-such"])
+def test_a_public_page_runs_labels_only(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv("SPECVIZ_MODELS", raising=False)
+    monkeypatch.setenv("SPACE_ID", "someone/specviz")
+    with pytest.raises(InputError) as caught:
+        check_model(name)
+    labels = ", ".join(entry.label for entry in registry.entries())
+    assert str(caught.value) == (
+        f"This public page runs {labels}: choose one of them, or run specviz yourself for other "
+        "models."
+    )
+    with pytest.raises(gr.Error, match="This public page runs"):
+        generate(jobs.run)("This is", model=name)
+    check_model("toy")
+    monkeypatch.setenv("SPECVIZ_MODELS", "any")
+    check_model("owner/model")
+    monkeypatch.delenv("SPACE_ID")
+    monkeypatch.delenv("SPECVIZ_MODELS")
+    check_model("owner/model")
+
+
+def test_the_form_asks_whether_the_model_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPACE_ID", "someone/specviz")
+    with gr.Blocks():
+        form, _ = build_form("en")
+    values = [c.value for c in form.inputs]
+    at = form.inputs.index(form.model)
+    values[at] = "toy"
+    assert form.job(Visit(), values).model == "toy"
+    values[at] = "owner/model"
+    with pytest.raises(InputError, match="This public page runs"):
+        form.job(Visit(), values)
+    assert form.model.allow_custom_value is False
+
+
+# Memory scopes
+
+
+def test_what_was_cleared_during_a_run_stays_cleared() -> None:
+    scopes = Scopes()
+    list(follow(Live(JOB), jobs.run, scopes))
+    kept = scopes.get(JOB)
+    assert kept is not None
+    live = Live(JOB)
+
+    def decode(job: Job) -> Iterator[Event]:
+        assert job.memory is kept
+        for count, event in enumerate(jobs.run(job)):
+            if count == 9:
+                scopes.clear(JOB.scope)
+            yield event
+
+    list(follow(live, decode, scopes))
+    assert scopes.get(JOB) is None and scopes.size("default") == (0, 0)
+    seen = []
+    list(follow(Live(JOB), lambda job: (seen.append(job.memory), jobs.run(job))[1], scopes))
+    assert seen == [None] and scopes.get(JOB) is not None
+    scopes.clear()
+    assert scopes.generation("default") == 2 and scopes.names() == set()
+
+
+def test_clearing_one_scope_leaves_what_another_one_learns() -> None:
+    scopes, begun = Scopes(), 0
+    snapshot = snapshot_of(JOB)
+    scopes.clear("other")
+    scopes.put(JOB, snapshot, begun)
+    assert scopes.get(JOB) is snapshot
+
+
+def snapshot_of(job: Job) -> Any:
+    scopes = Scopes()
+    list(follow(Live(job), jobs.run, scopes))
+    return scopes.get(job)
+
+
+def test_a_tab_keeps_a_bounded_number_of_scopes() -> None:
+    visit, snapshot = Visit(), snapshot_of(JOB)
+    for number in range(MOST_SCOPES):
+        visit.scopes.put(replace(JOB, scope=f"s{number}"), snapshot)
+    memory = Memory("en")
+    memory.cross(visit, "  s3 ")
+    assert room(visit) == "s3"
+    memory.cross(visit, "new")
+    with pytest.raises(InputError) as caught:
+        room(visit)
+    assert str(caught.value) == (
+        "This tab keeps the memory of 32 scopes at most: clear one of them, or choose a scope "
+        "that has runs."
+    )
+    visit.scopes.clear("s3")
+    assert room(visit) == "new"
+    memory.cross(visit, "x" * 100)
+    assert visit.scope == "x" * 80
+
+
+# What the address and a file ask for
+
+
+def an_actions(*recorded: Example) -> Actions:
+    return Actions(Desk(), recorded, jobs.run, None, "en")  # type: ignore[arg-type]
+
+
+def toy_trace() -> Trace:
+    return Trace(tuple(e for e in jobs.run(JOB) if not isinstance(e, Progress)))
+
+
+def told(line: str) -> tuple[str, str]:
+    found = json.loads(line)
+    return found["kind"], found["text"]
+
+
+def loaded(message: str) -> dict[str, Any]:
+    packed = base64.b64decode(json.loads(message)["load"])
+    found: dict[str, Any] = json.loads(gzip.decompress(packed))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("asked", "index", "sentence"),
+    [
+        ("", None, ""),
+        ("1", 0, ""),
+        ("{steps}", -1, ""),
+        ("999999999", -1,
+         "The address asks for step 999999999, the run has {steps}: here is the last one."),
+        *(
+            (bad, None,
+             "The step in the address cannot be shown: give a whole number from 1 to {steps}.")
+            for bad in ("0", "-1", "x", "1.5", "٣", "9" * 5000)
+        ),
+    ],
+)  # fmt: skip
+def test_the_step_in_the_address_is_bounded(asked: str, index: int | None, sentence: str) -> None:
+    trace = toy_trace()
+    run = trace.run("decoder")
+    assert run is not None
+    steps = len(run.steps)
+    wanted = steps - 1 if index == -1 else index
+    assert step_of(asked.format(steps=steps), trace, "en") == (
+        wanted, sentence.format(steps=steps)
+    )  # fmt: skip
+
+
+def opened(actions: Actions, **query: str) -> tuple[Any, ...]:
+    request: Any = SimpleNamespace(session_hash="s", query_params=query)
+    return actions.open_page(Visit(), request)[1:]
+
+
+def test_an_address_that_leads_nowhere_opens_the_first_run(tmp_path: Path) -> None:
+    (tmp_path / "bad.gz").write_bytes(b"nonsense")
+    first = Example("rhyme", "A", "", "recap")
+    actions = an_actions(first, Example("gone", "B", "", "recap", tmp_path / "bad.gz"))
+    message, _, run, line = opened(actions, trace="", step="7")
+    assert (run, told(line)) == ("example-rhyme", ("", ""))
+    assert loaded(message)["start_step"] == 6
+    message, _, run, line = opened(actions, trace="n" * 5000, step="3")
+    assert run == "example-rhyme" and loaded(message)["start_step"] is not None
+    assert told(line) == (
+        "error", f"There is no recorded run called {'n' * 79}…: here is the first one."
+    )  # fmt: skip
+    message, _, run, line = opened(actions, trace="gone")
+    assert run == "example-rhyme" and told(line)[0] == "error"
+    assert loaded(message)["run_id"] == "example-rhyme"
+
+
+def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("a secret detail")
+
+    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(shown="before")
+    path = tmp_path / "run.jsonl"
+    save(path, toy_trace().events)
+    bug = ("error", "Something went wrong inside specviz; the log has the details.")
+    monkeypatch.setattr("specviz.ui.actions.player.payload", broken)
+    click: Any = SimpleNamespace(_data={"name": "rhyme"})
+    for shown in (
+        actions.upload(visit, str(path)), actions.pick(visit, click), opened(actions),
+    ):  # fmt: skip
+        assert shown[:3] == (KEEP,) * 3 and told(shown[3]) == bug
+    assert (visit.shown, visit.own) == ("before", [])
+    monkeypatch.setattr("specviz.ui.actions.card", broken)
+    *kept, line = actions.summaries(visit)
+    assert kept == [KEEP] * 8 and told(line) == bug
+    assert caplog.text.count("RuntimeError: a secret detail") == 4
+
+
+def test_a_number_that_json_lacks_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(shown="before")
+    path = tmp_path / "run.jsonl"
+    save(path, toy_trace().events)
+    monkeypatch.setattr(
+        "specviz.ui.actions.player.payload", lambda *_, **__: {"speed": float("inf")}
+    )
+    shown = actions.upload(visit, str(path))
+    assert shown[0] is KEEP and told(shown[3])[0] == "error" and visit.shown == "before"
+
+
+def test_an_upload_that_contradicts_itself_gets_no_verdict(tmp_path: Path) -> None:
+    actions, visit = an_actions(), Visit()
+    trace = toy_trace()
+    sound, forged = tmp_path / "sound.jsonl", tmp_path / "forged.jsonl"
+    save(sound, trace.events)
+    save(forged, [
+        e.model_copy(update={"tokens": 7}) if isinstance(e, Finish) else e for e in trace.events
+    ])  # fmt: skip
+    message, _, run, line = actions.upload(visit, str(sound))
+    assert loaded(message)["audited"] is True and visit.shown == run
+    assert told(line) == ("done", "sound.jsonl replays without a model.")
+    message, _, run, line = actions.upload(visit, str(forged))
+    assert loaded(message)["audited"] is False and visit.shown == run
+    assert told(line) == (
+        "error",
+        "forged.jsonl replays, but 2 things in it cannot have happened: The decoder's end counts "
+        "7 tokens, its steps emit 60.",
+    )
+    file = Answers(actions.desk, "en").make_file([run, "html"])
+    assert file is not None and b'"audited":false' in base64.b64decode(file["data"])
+
+
+# Endings
+
+
+def stopped_when(halt: Any) -> Live:
+    live = Live(JOB)
+
+    def decode(job: Job) -> Iterator[Event]:
+        for event in jobs.run(job):
+            if isinstance(event, Check):  # what a difference between the texts brings
+                part = Progress(stage="check", done=1, total=2)
+                live.stopped |= halt(part, live)
+                yield part
+            live.stopped |= halt(event, live)
+            yield event
+
+    list(follow(live, decode, Scopes()))
+    return live
+
+
+@pytest.mark.parametrize(
+    ("halt", "line"),
+    [
+        (lambda e, live: getattr(e, "stage", "") == "encode", "Stopped before it began."),
+        (lambda e, live: isinstance(e, Prefill),
+         "Stopped after 1 token; what was recorded can be replayed."),
+        (lambda e, live: e.role == "baseline",
+         "60 tokens in 7 target passes; plain decoding was stopped, so nothing was compared."),
+        (lambda e, live: getattr(e, "stage", "") == "check",
+         "60 tokens in 7 target passes; stopped before the texts were compared."),
+        (lambda e, live: False, "60 tokens in 7 target passes"),
+    ],
+)  # fmt: skip
+def test_the_last_line_says_what_a_stop_left_undone(halt: Any, line: str) -> None:
+    assert told(ended_line(stopped_when(halt), "en"))[1] == line
+
+
+def test_one_token_is_not_tokens() -> None:
+    live = Live(replace(JOB, max_new_tokens=1))
+    list(follow(live, jobs.run, Scopes()))
+    assert told(ended_line(live, "en"))[1] == "1 token in 0 target passes"
+
+
+def test_while_a_run_goes_on_the_cards_are_locked() -> None:
+    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(live=Live(JOB))
+    assert json.loads(actions.cards(visit))["locked"] == "A run is going on: stop it first."
+    assert visit.live is not None
+    *_, last = actions.run(visit)
+    assert json.loads(last[1])["locked"] == ""
+    assert [b["interactive"] for b in last[4:]] == [True, True, True]
+    assert last[5]["visible"] is False
 
 
 def test_without_recorded_runs_the_page_opens_on_a_toy(tmp_path: Path) -> None:

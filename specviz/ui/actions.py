@@ -15,14 +15,18 @@ from typing import Any
 import gradio as gr
 
 from specviz import metrics, player
+from specviz.audit import audit
 from specviz.catalog import text
 from specviz.models.base import InputError
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
+from specviz.ui.address import shortened, step_of
 from specviz.ui.blocks import facts, status
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary
+from specviz.ui.lines import ended_line, stage_line
 from specviz.ui.live import Decode, Stage, Tick, follow
+from specviz.ui.memory import Memory
 from specviz.ui.visit import Desk, Live, Visit, new_run_id
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
@@ -56,14 +60,16 @@ class Actions:
         """visit, shown: the example that the address names, or the first."""
         self.desk.enter(request.session_hash, visit)
         asked = dict(request.query_params or {})
-        name = asked.get("trace", self.examples[0].name)
-        step = asked.get("step", "")
-        start = max(0, int(step) - 1) if step.isascii() and step.isdecimal() else None
-        known = [e.name for e in self.examples]
-        if name in known:
-            return visit, *self._show_example(visit, name, start)
-        line = self._error(text("ui.error.example", self.lang, name=name))
-        return visit, *self._show_example(visit, known[0], None)[:-1], line
+        first = self.examples[0].name
+        name, step = asked.get("trace") or first, asked.get("step", "")
+        if name in [e.name for e in self.examples]:
+            shown = self._show_example(visit, name, step)
+            if shown[0] is not KEEP or name == first:
+                return visit, *shown
+            line = shown[-1]  # a damaged example: say so, beside one that can be shown
+        else:
+            line = self._error(text("ui.error.example", self.lang, name=shortened(name)))
+        return visit, *self._show_example(visit, first)[:-1], line
 
     def close_page(self, request: gr.Request) -> None:
         """The tab was closed, or lost its connection: its run stops."""
@@ -76,17 +82,19 @@ class Actions:
         name = str(event._data.get("name"))
         if name not in [e.name for e in self.examples]:
             return same()
-        return self._show_example(visit, name, None)
+        return self._show_example(visit, name)
 
-    def _show_example(self, visit: Visit, name: str, start: int | None) -> tuple[Any, ...]:
+    def _show_example(self, visit: Visit, name: str, step: str = "") -> tuple[Any, ...]:
         example = next(e for e in self.examples if e.name == name)
         run_id = f"example-{name}"
         try:
             trace = example.trace
-        except TraceError as error:
-            return same(self._error(str(error)))
+            start, wrong = step_of(step, trace, self.lang)
+            message = self._packed(trace, run_id, start)
+        except Exception as error:
+            return same(self.failed(error))
         self.desk.publish(run_id, trace)
-        return self._load(visit, trace, run_id, start, status())
+        return self._shown(visit, message, run_id, self._error(wrong) if wrong else status())
 
     def upload(self, visit: Visit, path: str | None) -> tuple[Any, ...]:
         """shown after a trace file was handed in."""
@@ -96,12 +104,19 @@ class Actions:
             return same(self._error(text("ui.error.busy", self.lang)))
         try:
             trace = load(path)
-        except TraceError as error:
-            return same(self._error(str(error)))
-        run_id = new_run_id()
+            findings = audit(trace)
+            run_id = new_run_id()
+            message = self._packed(trace, run_id, audited=not findings)
+        except Exception as error:
+            return same(self.failed(error))
         self.desk.keep(visit, run_id, trace)
-        line = status(text("ui.uploaded", self.lang, name=Path(path).name), "done")
-        return self._load(visit, trace, run_id, None, line)
+        name = shortened(Path(path).name)
+        line = status(text("ui.uploaded", self.lang, name=name), "done")
+        if findings:
+            line = self._error(
+                text("ui.unsound", self.lang, name=name, count=len(findings), first=findings[0])
+            )
+        return self._shown(visit, message, run_id, line)
 
     def cards(self, visit: Visit) -> str:
         """The value of the gallery."""
@@ -109,74 +124,88 @@ class Actions:
             {"name": e.name, "title": e.title, "description": e.description, "decoder": e.decoder}
             for e in self.examples
         ]
-        return json.dumps({"cards": cards, "current": visit.shown.removeprefix("example-")})
+        locked = text("ui.error.busy", self.lang) if visit.busy else ""
+        current = visit.shown.removeprefix("example-")
+        return json.dumps({"cards": cards, "current": current, "locked": locked})
 
-    def _load(
-        self, visit: Visit, trace: Trace, run_id: str, start: int | None, line: Any
-    ) -> tuple[Any, ...]:
-        visit.shown = run_id
-        if start is None:
-            start = player.interesting_step(trace)
-        payload = player.payload(trace, lang=self.lang, start_step=start, run_id=run_id)
+    def _packed(
+        self, trace: Trace, run_id: str, start: int | None = None, audited: bool = True
+    ) -> str:
+        """The player's message for a whole trace; ValueError when a number in it is none."""
+        payload = player.payload(
+            trace, lang=self.lang, start_step=start, run_id=run_id, audited=audited
+        )
         # A long run is megabytes of JSON, and a value travels as it is.
-        packed = gzip.compress(json.dumps(payload).encode(), compresslevel=5, mtime=0)
-        message = json.dumps({"load": base64.b64encode(packed).decode()})
+        plain = json.dumps(payload, allow_nan=False).encode()
+        packed = gzip.compress(plain, compresslevel=5, mtime=0)
+        return json.dumps({"load": base64.b64encode(packed).decode()})
+
+    def _shown(self, visit: Visit, message: str, run_id: str, line: Any) -> tuple[Any, ...]:
+        visit.shown = run_id
         return message, self.cards(visit), run_id, line
 
     # A run
 
     def begin(self, visit: Visit, request: gr.Request, *values: Any) -> tuple[Any, ...]:
-        """status, run, stop after Run was pressed: check everything that needs no model."""
+        """status, gallery, buttons after Run was pressed: check what needs no model."""
         # Again, because a tab that lost its connection for a moment counts as having left.
         self.desk.enter(request.session_hash, visit)
         if visit.busy:
-            return KEEP, KEEP, KEEP
+            return (KEEP,) * 5
         try:
             job = self.form.job(visit, values)
         except Exception as error:
-            return self.failed(error), KEEP, KEEP
+            return self.failed(error), *(KEEP,) * 4
         before = self.desk.trace(visit.reusable)
-        job = replace(
-            job, memory=visit.scopes.get(job), reuse=before.events if before is not None else ()
-        )
+        job = replace(job, reuse=before.events if before is not None else ())
         visit.live = Live(job)
         visit.reusable = visit.live.run_id
-        return self._stage(Stage("queue"), job.model), *self._buttons(running=True)
+        line = stage_line(Stage("queue"), job.model, self.lang)
+        return line, self.cards(visit), *self._buttons(running=True)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
-        """shown, run, stop while the job goes on."""
+        """shown, buttons while the job goes on."""
         live = visit.live
         if live is None or live.started or live.ended:
-            yield *same(), KEEP, KEEP
+            yield *same(), *(KEEP,) * 3
             return
         live.started = True
         try:
             with closing(follow(live, self.decode, visit.scopes)) as ticks:
                 for tick in ticks:
-                    line = self._stage(tick.stage, live.job.model) if tick.live else KEEP
-                    yield *self._pushed(visit, live, tick, line), KEEP, KEEP
-            yield *same(self._ended(live)), *self._buttons(running=False)
+                    line = KEEP
+                    if tick.live:
+                        line = stage_line(tick.stage, live.job.model, self.lang)
+                    yield *self._pushed(visit, live, tick, line), *(KEEP,) * 3
+            line = ended_line(live, self.lang)
         except Exception as error:
-            tick = Tick(0, Stage("error"), live=False)
-            shown = self._pushed(visit, live, tick, self.failed(error))
-            yield *shown, *self._buttons(running=False)
+            live.ended = True
+            line = self.failed(error)
+            try:
+                tick = Tick(0, Stage("error"), live=False)
+                yield *self._pushed(visit, live, tick, line), *(KEEP,) * 3
+            except ValueError as unshowable:  # the buttons have to come back all the same
+                LOG.error("a run cannot be shown", exc_info=unshowable)
+        yield KEEP, self.cards(visit), KEEP, line, *self._buttons(running=False)
 
     def settle(self, visit: Visit) -> tuple[Any, ...]:
-        """status, run, stop after a run is over, or was refused because too many wait."""
+        """status, gallery, buttons after a run, also one refused because too many wait."""
         live = visit.live
         if live is None or live.started or live.ended:
-            return KEEP, KEEP, KEEP
+            return (KEEP,) * 5
         live.ended = True
-        return self._error(text("ui.error.full", self.lang)), *self._buttons(running=False)
+        line = self._error(text("ui.error.full", self.lang))
+        return line, self.cards(visit), *self._buttons(running=False)
 
     def stop(self, visit: Visit) -> tuple[Any, ...]:
-        """status, run, stop after Stop was pressed."""
+        """status, gallery, buttons after Stop was pressed."""
         if not visit.busy:
-            return KEEP, *self._buttons(running=False)
+            return KEEP, KEEP, *self._buttons(running=False)
         if visit.stop():
             line = status(text("ui.stage.stopping", self.lang), "busy")
-            return line, KEEP, gr.update(interactive=False)
-        return status(text("ui.stage.stopped", self.lang)), *self._buttons(running=False)
+            return line, KEEP, KEEP, gr.update(interactive=False), KEEP
+        line = status(text("ui.stage.stopped", self.lang))
+        return line, self.cards(visit), *self._buttons(running=False)
 
     def _pushed(self, visit: Visit, live: Live, tick: Tick, line: Any) -> tuple[Any, ...]:
         events = live.recording.events
@@ -185,9 +214,9 @@ class Actions:
         first_time = visit.shown != live.run_id
         if first_time:
             self.desk.keep(visit, live.run_id, live.recording)
-            visit.shown = live.run_id
             if not tick.live:  # over before anybody could watch it grow: pause where it is good
-                return self._load(visit, live.recording.trace, live.run_id, None, line)
+                message = self._packed(live.recording.trace, live.run_id)
+                return self._shown(visit, message, live.run_id, line)
         stage = tick.stage
         update = player.update(
             events,
@@ -198,26 +227,16 @@ class Actions:
             if tick.live else None,
             summary=metrics.summary(live.recording.trace),
         )  # fmt: skip
+        message = json.dumps(update, allow_nan=False)
         if first_time:
-            return json.dumps(update), self.cards(visit), live.run_id, line
-        return json.dumps(update), KEEP, KEEP, line
-
-    def _stage(self, stage: Stage, model: str) -> str:
-        line = text(
-            f"ui.stage.{stage.name}", self.lang, done=stage.done, total=stage.total, model=model
-        )
-        return status(line, "busy", stage.done, stage.total)
-
-    def _ended(self, live: Live) -> str:
-        run = live.recording.trace.run("decoder")
-        tokens = len(run.tokens) if run else 0
-        passes = len(run.steps) if run else 0
-        key = "ui.stage.stopped.at" if live.stopped else "ui.stage.done"
-        return status(text(key, self.lang, tokens=tokens, passes=passes), "done")
+            return self._shown(visit, message, live.run_id, line)
+        return message, KEEP, KEEP, line
 
     @staticmethod
-    def _buttons(running: bool) -> tuple[Any, Any]:
-        return gr.update(interactive=not running), gr.update(visible=running, interactive=True)
+    def _buttons(running: bool) -> tuple[Any, Any, Any]:
+        """Run, Stop, Open a trace file."""
+        free = gr.update(interactive=not running)
+        return free, gr.update(visible=running, interactive=True), free
 
     # What went wrong
 
@@ -235,11 +254,15 @@ class Actions:
     # Below the player
 
     def summaries(self, visit: Visit) -> tuple[Any, ...]:
-        """charts, table, run card, scope line for what the page shows now."""
-        trace = self.desk.trace(visit.shown) or Trace(())
-        charts = [draw(trace, self.lang) for draw in CHARTS.values()]
-        rows = self._table(trace, "all", "")
-        return *charts, rows, facts(card(trace, self.lang)), self.scope_line(visit)
+        """charts, table, run card, scope line, status for what the page shows now."""
+        try:
+            trace = self.desk.trace(visit.shown) or Trace(())
+            charts = [draw(trace, self.lang) for draw in CHARTS.values()]
+            rows = self._table(trace, "all", "")
+            shown = facts(card(trace, self.lang))
+            return *charts, rows, shown, Memory(self.lang).line(visit), KEEP
+        except Exception as error:
+            return *(KEEP,) * (len(CHARTS) + 3), self.failed(error)
 
     def filter(self, visit: Visit, which: str, find: str) -> Any:
         """The table of refused guesses, filtered."""
@@ -266,25 +289,3 @@ class Actions:
     def ask_document(self, visit: Visit) -> None:
         """The document tab is open: its file and question are what Run takes."""
         visit.mode = "document"
-
-    def cross(self, visit: Visit, scope: str) -> str:
-        """The scope line after another name was given; runs of the old scope stay behind."""
-        visit.scope = scope.strip()
-        visit.reusable = ""
-        return self.scope_line(visit)
-
-    def clear(self, visit: Visit) -> str:
-        """The scope line after Clear."""
-        visit.scopes.clear(self._scope(visit))
-        return self.scope_line(visit)
-
-    def scope_line(self, visit: Visit) -> str:
-        """Name and size of the memory that the next run may see."""
-        scope = self._scope(visit)
-        rows, size = visit.scopes.size(scope)
-        return text(
-            "ui.scope.size", self.lang, scope=scope, rows=rows, kb=f"{size / 1000:.0f}"
-        )
-
-    def _scope(self, visit: Visit) -> str:
-        return visit.scope or text("ui.scope.default", self.lang)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specviz import player
+from specviz.audit import audit
 from specviz.tracefile import dumps
 from specviz.ui.visit import Desk
 from specviz.views.rejects import to_csv
@@ -46,7 +47,7 @@ class Answers:
             name, media, raw = ".jsonl.gz", "application/gzip", gzip.compress(lines, mtime=0)
         elif kind == "html":
             name, media = ".html", "text/html"
-            raw = player.export_html(trace, lang=self.lang).encode()
+            raw = player.export_html(trace, lang=self.lang, audited=not audit(trace)).encode()
         elif kind == "csv":
             name, media, raw = "-rejects.csv", "text/csv", to_csv(trace).encode("utf-8-sig")
         else:

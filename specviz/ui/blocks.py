@@ -103,7 +103,7 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
         html_template='<div class="sv-gallery" role="list"></div>',
         js_on_load=_script("""
             const show = () => {
-              const { cards, current } = JSON.parse(props.value);
+              const { cards, current, locked } = JSON.parse(props.value);
               const list = element.querySelector('.sv-gallery');
               list.replaceChildren();
               for (const card of cards) {
@@ -113,6 +113,8 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
                 button.type = 'button';
                 button.className = 'sv-card';
                 button.dataset.name = card.name;
+                button.disabled = Boolean(locked);
+                button.title = locked ?? '';
                 button.setAttribute('aria-pressed', String(card.name === current));
                 for (const part of ['decoder', 'title', 'description']) {
                   const line = document.createElement('span');

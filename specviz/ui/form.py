@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from specviz.inputs import open_document
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.ui.memory import room
 from specviz.ui.visit import Visit
 
 
@@ -64,9 +66,9 @@ class Form:
             "max_new_tokens": whole(tokens, text("ui.form.tokens")),
             "dtype": dtype or "auto",
             "baseline": bool(baseline),
-            "scope": visit.scope or text("ui.scope.default"),
+            "scope": room(visit),
         }
-        registry.find(common["model"])
+        check_model(common["model"])
         if visit.mode == "document":
             if document is None:
                 raise InputError(text("ui.error.document"))
@@ -76,6 +78,20 @@ class Form:
             job = Job(prompt=prompt or "", **common)
         job.messages()  # says what is wrong with the text before anything waits or loads
         return job
+
+
+def only_labels() -> bool:
+    """Whether this is a public page, whose visitors choose among the labels."""
+    return bool(os.environ.get("SPACE_ID")) and os.environ.get("SPECVIZ_MODELS") != "any"
+
+
+def check_model(name: str) -> None:
+    """Raises InputError for a model that leads nowhere, or that a public page does not offer."""
+    labels = [entry.label for entry in registry.entries()]
+    # Before anything looks at the disk: a visitor must not learn which folders there are.
+    if only_labels() and name.strip() not in labels:
+        raise InputError(text("ui.error.model", labels=", ".join(labels)))
+    registry.find(name)
 
 
 def whole(value: Any, name: str) -> int:
@@ -99,8 +115,8 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         models,
         value=models[0],
         label=text("ui.form.model", lang),
-        info=text("ui.form.model.info", lang),
-        allow_custom_value=True,
+        info=None if only_labels() else text("ui.form.model.info", lang),
+        allow_custom_value=not only_labels(),
         elem_id="model",
     )
     with gr.Tabs():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 from specviz.jobs import Job, MemoryKeeper, Scopes
@@ -41,8 +41,12 @@ def follow(
     """Run ``live.job`` into ``live.recording``; yields at most eight ticks a second and a last one.
 
     Stop is noticed after each event. Whatever ends the run, the recording is closed and what the
-    decoder learned is kept in its scope. Raises what the job raises.
+    decoder learned is kept in its scope, unless that was cleared meanwhile. Raises what the job
+    raises.
     """
+    # Not when Run was pressed: a scope can be cleared while the run waits for the device.
+    begun = scopes.generation(live.job.scope)
+    live.job = replace(live.job, memory=scopes.get(live.job))
     keeper = MemoryKeeper(live.job)
     recording, stage = live.recording, Stage("load")
     sent, last = 0, -INTERVAL
@@ -64,7 +68,7 @@ def follow(
         live.ended = True
         if recording.events:
             recording.stop()
-            scopes.put(live.job, keeper.snapshot())
+            scopes.put(live.job, keeper.snapshot(), begun)
     yield Tick(max(0, sent - OVERLAP), Stage("stopped" if live.stopped else "done"), live=False)
 
 

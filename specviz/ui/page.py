@@ -16,6 +16,7 @@ from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_l
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
+from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.visit import Desk, Visit
 from specviz.views.charts import CHARTS
 from specviz.views.rejects import CUTS
@@ -66,7 +67,7 @@ class Below:
 
     @property
     def summaries(self) -> list[Any]:
-        """Outputs of ``Actions.summaries`` but the last."""
+        """Outputs of ``Actions.summaries`` but the last two."""
         return [*self.plots, self.table, self.facts]
 
 
@@ -103,7 +104,7 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         shown = [player, below.gallery, below.takeaway, status]
         summaries = {
             "fn": actions.summaries, "inputs": visit,
-            "outputs": [*below.summaries, controls.scope_line], **AT_ONCE,
+            "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
         }  # fmt: skip
         opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
         opened.then(**summaries)
@@ -129,7 +130,7 @@ def _controls(lang: str) -> Controls:
     with gr.Accordion(text("ui.scope", lang), open=False):
         scope = gr.Textbox(
             label=text("ui.scope.name", lang), info=text("ui.scope.info", lang),
-            placeholder=text("ui.scope.default", lang), elem_id="scope", max_length=80,
+            placeholder=text("ui.scope.default", lang), elem_id="scope", max_length=LONGEST_NAME,
         )  # fmt: skip
         line = plain(elem_id="scope-line")
         clear = gr.Button(text("ui.scope.clear", lang), size="sm", elem_id="scope-clear")
@@ -192,29 +193,30 @@ def _wire_run(
     shown: list[Any],
     summaries: Any,
 ) -> None:
-    status = shown[-1]
-    buttons = [controls.run, stop]
+    status, gallery = shown[-1], shown[1]
+    buttons = [controls.run, stop, controls.upload]
+    outputs = [status, gallery, *buttons]
     begun = controls.run.click(
-        actions.begin, [visit, *controls.form.inputs], [status, *buttons],
+        actions.begin, [visit, *controls.form.inputs], outputs,
         trigger_mode="once", **AT_ONCE,
     )  # fmt: skip
     begun.then(None, status, js=FOLD_IF_NARROW, **AT_ONCE)
     begun.then(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,
-    ).then(actions.settle, visit, [status, *buttons], **AT_ONCE).then(**summaries)
-    stop.click(actions.stop, visit, [status, *buttons], **AT_ONCE)
+    ).then(actions.settle, visit, outputs, **AT_ONCE).then(**summaries)
+    stop.click(actions.stop, visit, outputs, **AT_ONCE)
 
 
 def _wire_form(controls: Controls, below: Below, actions: Actions, visit: gr.State) -> None:
-    form = controls.form
+    form, memory = controls.form, Memory(actions.lang)
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
     form.prompt_tab.select(actions.ask_prompt, visit, None, **AT_ONCE)
     form.document_tab.select(actions.ask_document, visit, None, **AT_ONCE)
     controls.scope.change(
-        actions.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
+        memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
     )
-    controls.clear.click(actions.clear, visit, controls.scope_line, **AT_ONCE)
+    controls.clear.click(memory.clear, visit, controls.scope_line, **AT_ONCE)
     for part in (below.which, below.find):
         part.change(actions.filter, [visit, below.which, below.find], below.table, **AT_ONCE)

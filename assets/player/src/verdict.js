@@ -11,6 +11,8 @@ export function equality(model, payload) {
     params,
   });
   if (finish?.reason === "error") return key("error", "✗", "bad");
+  // A file that contradicts itself proves nothing about its texts.
+  if (payload.audited === false) return key("unverified", "○", "warn");
   if (check) {
     if (check.equal === true)
       return key(check.complete === false ? "equal_so_far" : "equal", "✓", "good");

@@ -58,6 +58,7 @@ export class Memory {
       ];
     const parts = [this.#fact(m)];
     if (m.kind === "memory") parts.push(...this.#levels(m));
+    if (m.kind === "tree") parts.push(h("p", { class: "quiet" }, this.say("memory_missing")));
     if (m.copied) parts.push(this.#span(m.copied));
     if (m.kind === "memory") parts.push(this.levels.sofar(m));
     parts.push(this.#expert(m));

@@ -1,0 +1,50 @@
+"""What the page says and does about the memory that lasts between the runs of one tab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specviz.catalog import text
+from specviz.models.base import InputError
+from specviz.ui.visit import Visit
+
+MOST_SCOPES = 32
+LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The handlers of the scope's controls."""
+
+    lang: str
+
+    def cross(self, visit: Visit, scope: str | None) -> str:
+        """The scope line after another name was given; runs of the old scope stay behind."""
+        visit.scope = (scope or "").strip()[:LONGEST_NAME]
+        visit.reusable = ""
+        return self.line(visit)
+
+    def clear(self, visit: Visit) -> str:
+        """The scope line after Clear."""
+        visit.scopes.clear(scope_of(visit))
+        return self.line(visit)
+
+    def line(self, visit: Visit) -> str:
+        """Name and size of the memory that the next run may see."""
+        scope = scope_of(visit)
+        rows, size = visit.scopes.size(scope)
+        key = "ui.scope.size.one" if rows == 1 else "ui.scope.size"
+        return text(key, self.lang, scope=scope, rows=rows, kb=f"{size / 1000:.0f}")
+
+
+def scope_of(visit: Visit) -> str:
+    """The name of the scope that is chosen."""
+    return visit.scope or text("ui.scope.default")
+
+
+def room(visit: Visit) -> str:
+    """The scope of the next run; raises InputError when the tab keeps too many others."""
+    scope, kept = scope_of(visit), visit.scopes.names()
+    if scope not in kept and len(kept) >= MOST_SCOPES:
+        raise InputError(text("ui.error.scopes", most=MOST_SCOPES))
+    return scope
