@@ -49,6 +49,12 @@ def test_the_page_opens_on_a_paused_recorded_run_without_weights(
 def test_the_address_names_a_run_and_a_step(enter: Enter) -> None:
     visit = enter("?trace=odd&step=5")
     assert (visit.state()["run"], visit.state()["step"]) == ("example-odd", 4)
+    beyond = enter("?trace=odd&step=4000")
+    steps = int(beyond.page.locator(".step-of").inner_text().split(" of ")[1])
+    assert beyond.state()["step"] == steps - 1 > 5
+    assert beyond.said("error") == (
+        f"The address asks for step 4000, the run has {steps}: here is the last one."
+    )
     unknown = enter("?trace=<b>none</b>&step=x")
     assert unknown.state()["run"] == "example-rhyme"
     assert unknown.said("error") == (
@@ -137,11 +143,21 @@ def test_stop_ends_a_run_within_a_step_and_the_next_run_starts(
     visitor.page.wait_for_function(
         "(t) => document.querySelector('#status').innerText.includes(t)", arg=said[part]
     )
+    assert visitor.page.locator(".sv-card:enabled").count() == 0
+    assert visitor.page.locator("#upload").is_disabled()
     visitor.page.click("#stop")
     before = time.monotonic()
     visitor.page.wait_for_selector("#stop", state="hidden")
     assert time.monotonic() - before < 1.5
-    assert visitor.said("done").startswith("Stopped after ")
+    ending = {
+        "prefill": "Stopped after 0 tokens; what was recorded can be replayed.",
+        "decode": r"Stopped after \d+ tokens; what was recorded can be replayed\.",
+        "baseline": r"40 tokens in \d+ target passes; plain decoding was stopped, so nothing was "
+        r"compared\.",
+    }
+    assert re.fullmatch(ending[part], visitor.said("done"))
+    visitor.wait("document.querySelectorAll('.sv-card:enabled').length === 3")
+    assert visitor.page.locator("#upload").is_enabled()
     trace = load(visitor.download("trace"))
     run = trace.run("baseline" if part == "baseline" else "decoder")
     assert run is not None and run.finish is not None

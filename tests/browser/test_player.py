@@ -476,6 +476,41 @@ def test_verdict_tells_a_tie_from_a_difference(
     assert page.locator(".head .badge").inner_text().endswith(words)
 
 
+def test_a_file_that_contradicts_itself_gets_no_verdict(
+    open_page: Opener, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.html"
+    path.write_text(player.export_html(random_trace(8, 3, 4), audited=False), "utf-8")
+    badge = open_page(path.as_uri()).locator(".head .badge")
+    assert badge.inner_text() == "○ not verified: the recording contradicts itself"
+
+
+def test_a_step_without_evidence_says_that_none_was_recorded(show: Callable[..., Page]) -> None:
+    draw = random.Random(4)
+    first = step(draw, 0, 16, 5, 2, evidence=False)
+    page = show(bundle([first]), start_step=0)
+    assert "No memory was recorded for this step." in page.locator(".memory").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_stay_inside_the_head(show: Callable[..., Page], width: int) -> None:
+    trace = random_trace(8, 3, 4)
+    long = {"model": "m" * 400, "machine": "machine " * 60, "scope": "s" * 300, "decoder": "d" * 90}
+    events = tuple(
+        e.model_copy(update=long) if e.type == "header" and e.role == "decoder" else e
+        for e in trace.events
+    )
+    page = show(Trace(events), viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator(".head").bounding_box()
+    badge = page.locator(".head .badge").bounding_box()
+    assert box is not None and badge is not None
+    assert box["height"] < (320 if width == 390 else 170)
+    assert badge["x"] + badge["width"] <= width
+    blocks = page.locator(".blocks").bounding_box()
+    assert blocks is not None and blocks["width"] > (70 if width == 390 else 640)
+
+
 def test_a_slow_run_says_so_and_why(show: Callable[..., Page]) -> None:
     made = [
         step(random.Random(i), i, 16, 6, 0).model_copy(

@@ -48,6 +48,9 @@ export class Header {
           })
         : "",
     );
+    // Long names are cut after two lines; pointing at them shows the rest.
+    this.title.title = this.title.textContent;
+    this.where.title = this.where.textContent;
     const verdict = equality(model, payload);
     this.badge.className = `badge ${verdict.tone}`;
     const stage = payload.live && payload.stage;
