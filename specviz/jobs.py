@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import platform
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Any
 
 import specviz
-from specviz.compare import first_difference
 from specviz.decoding import check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.memory import Snapshot
+from specviz.equality import judge
 from specviz.inputs import check_prompt, check_text, document_prompt
 from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model
@@ -30,11 +29,8 @@ from specviz.trace import (
     Check,
     Event,
     Header,
-    Prefill,
     Progress,
     Role,
-    Run,
-    Step,
     StoredEvent,
     Trace,
     Turn,
@@ -160,58 +156,6 @@ def _both(
     yield verdict
 
 
-def judge(
-    model: Model, inputs: Inputs, decoder: Run, baseline: Run
-) -> Generator[Progress, None, Check]:
-    """Compare two finished runs, yielding progress.
-
-    A difference is a tie only if every token of the decoder's text lies within an absolute cap of
-    the target's best when the text is read back teacher-forced.
-    """
-    complete = all(r.finish is not None and r.finish.reason in ("eos", "length")
-                   for r in (decoder, baseline))  # fmt: skip
-    at = first_difference(decoder.tokens, baseline.tokens)
-    if at is None:
-        return Check(equal=True, complete=complete)
-    session = model.open()
-    try:
-        scores = yield from session.score((*inputs.tokens, *decoder.tokens))
-    finally:
-        session.close()
-    start = len(inputs.tokens)
-    gaps, caps, ties = [], [], 0
-    for i, token in enumerate(decoder.tokens, start=start):
-        own = scores.own_logps[i]
-        assert own is not None
-        best = scores.picks[i - 1] == token
-        ties += not best  # also where the record's precision hides the gap
-        gaps.append(0.0 if best else scores.top_logps[i - 1][0] - own)
-        caps.append(tie_cap(model.dtype, scores.peaks[i - 1]))
-    # A text that ends before the other one lacks tokens: no rounding explains that.
-    within = at < len(gaps) and all(g <= c for g, c in zip(gaps, caps, strict=True))
-    where = min(at, len(gaps) - 1)
-    equal: Literal["tie", False] = "tie" if within else False
-    return Check(
-        equal=equal,
-        first_difference=at,
-        margin=round(gaps[where], 4),
-        cap=round(caps[where], 4),
-        ties=ties,
-        complete=complete,
-    )
-
-
-def tie_cap(dtype: str, logit: float) -> float:
-    """The largest logit gap that rounding explains: 1e-3 in float32, two units in the last place
-    of the logit in half precision, the precision of the record (1e-4) in float64."""
-    if dtype == "float64":
-        return 1e-4
-    if dtype == "float32":
-        return 1e-3
-    bits = {"bfloat16": 7, "float16": 10}[dtype]
-    return 2.0 * 2.0 ** (math.floor(math.log2(max(abs(logit), 1e-6))) - bits)
-
-
 def _device_lock(device: str) -> threading.Lock:
     with _locks_guard:
         return _locks.setdefault(device, threading.Lock())
@@ -273,80 +217,3 @@ def _reusable(events: tuple[StoredEvent, ...], header: Header) -> list[StoredEve
         header.model_copy(update={"reused": True}),
         *(e.model_copy(update=blank) for e in mine),
     ]
-
-
-class MemoryKeeper:
-    """Rebuilds a drafter's lasting memory outside the run, event by event.
-
-    A worker that is killed loses at most the step that it had not streamed yet.
-    """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._drafter = create(job.decoder, job.knobs)
-        self._begun = False
-
-    def add(self, event: Event) -> None:
-        """Fold an event of the decoder's run; others change nothing."""
-        if event.role != "decoder" or not isinstance(event, (Header, Prefill, Step)):
-            return
-        if isinstance(event, Header):
-            self._begun = True
-            if self._job.memory is not None and self._drafter.persistent:
-                self._drafter.restore(self._job.memory, event)
-        self._drafter.fold(event)
-
-    def snapshot(self) -> Snapshot | None:
-        """The memory as it is now, marked with the job's scope."""
-        if not self._begun:
-            return self._job.memory
-        found: Snapshot | None = self._drafter.snapshot()
-        return None if found is None else replace(found, scope=self._job.scope)
-
-
-class Scopes:
-    """Lasting memories by isolation scope: what one scope learned is never seen in another.
-
-    Owned by whoever owns the isolation boundary (one browser session, one CLI call).
-    """
-
-    def __init__(self) -> None:
-        self._memories: dict[tuple[str, str, str, str], Snapshot] = {}
-        self._cleared: dict[str, int] = {}
-
-    @staticmethod
-    def _key(job: Job) -> tuple[str, str, str, str]:
-        return (job.scope, job.decoder, job.model, job.dtype)
-
-    def get(self, job: Job) -> Snapshot | None:
-        """The memory that a job of this scope, decoder, model and dtype may see."""
-        return self._memories.get(self._key(job))
-
-    def generation(self, scope: str) -> int:
-        """How often a scope was cleared; a job that begins takes it down for ``put``."""
-        return self._cleared.get(scope, 0)
-
-    def put(self, job: Job, snapshot: Snapshot | None, begun: int | None = None) -> None:
-        """Keep what a job left behind, unless its scope was cleared since it began.
-
-        ``begun``: the scope's generation then. What the job learned holds what it was given, so
-        keeping it would bring back what somebody cleared meanwhile.
-        """
-        if snapshot is not None and begun in (None, self.generation(job.scope)):
-            self._memories[self._key(job)] = snapshot
-
-    def clear(self, scope: str | None = None) -> None:
-        """Forget one scope, or all of them."""
-        for name in [scope] if scope is not None else {*self.names(), *self._cleared}:
-            self._cleared[name] = self.generation(name) + 1
-        for key in [k for k in self._memories if scope in (None, k[0])]:
-            del self._memories[key]
-
-    def names(self) -> set[str]:
-        """The scopes that hold something."""
-        return {key[0] for key in self._memories}
-
-    def size(self, scope: str) -> tuple[int, int]:
-        """Rows and bytes that a scope holds."""
-        mine = [s for k, s in self._memories.items() if k[0] == scope]
-        return sum(map(len, mine)), sum(s.nbytes for s in mine)

@@ -10,7 +10,7 @@ from time import monotonic
 
 import typer
 
-from specviz import jobs
+from specviz import jobs, memories
 from specviz.catalog import text
 from specviz.models.base import InputError
 from specviz.trace import Event, Header, Prefill, Progress, Recording, Step, Trace
@@ -19,7 +19,7 @@ from specviz.tracefile import save
 
 def record(job: jobs.Job, output: Path | None = None, memory: Path | None = None) -> Trace:
     """Run ``job`` to its end; whatever ends it, files get what was recorded until then."""
-    recording, keeper, meter = Recording(), jobs.MemoryKeeper(job), Meter(job.max_new_tokens)
+    recording, keeper, meter = Recording(), memories.MemoryKeeper(job), Meter(job.max_new_tokens)
     try:
         with closing(jobs.run(job)) as stream:
             for event in stream:

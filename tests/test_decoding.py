@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from specviz import jobs
+from specviz import equality, jobs
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import Capture, InputError, Inputs
 from specviz.models.toy import ToyModel, ToySession, random_logits
-from specviz.trace import Check, Finish, Prefill, Progress, Step
+from specviz.trace import Check, Finish, Prefill, Progress, Run, Step
 
 PROMPT = (1, 2, 3)
 
@@ -127,7 +127,7 @@ def test_a_comparison_closes_its_session_also_when_it_is_stopped() -> None:
     model.sessions = []
     decoder = told(model, first, [e for e in run if isinstance(e, Step)])
     other = replace(decoder, prefill=first.model_copy(update={"token": 5}))
-    judging = jobs.judge(model, Inputs(PROMPT), decoder, other)
+    judging = equality.judge(model, Inputs(PROMPT), decoder, other)
     assert next(judging).stage == "check"
     judging.close()
     assert [s.closed for s in model.sessions] == [1]
@@ -137,4 +137,4 @@ def told(model, first, steps):  # type: ignore
     inputs = Inputs(PROMPT)
     job = Job(model="toy", prompt="x", max_new_tokens=6)
     header = jobs._header(job, model, inputs, (), create("autoregressive"), "decoder")
-    return jobs.Run(header, first, tuple(steps), None)
+    return Run(header, first, tuple(steps), None)

@@ -31,12 +31,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {*TRACE, "budget"},
     "drafters": {*TRACE, "budget", "files", "models.base"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
-    "jobs": {"", *PURE, "decoding", "drafters", "models.base", "models.registry", "inputs"},
+    "equality": {"compare", "trace", "models.base"},
+    "jobs": {
+        "", *PURE, "equality", "decoding", "drafters", "models.base", "models.registry", "inputs",
+    },
+    "memories": {"jobs", "trace", "drafters"},
     "views": {*PURE, "catalog"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare"},
     "options": {"jobs", "catalog", "inputs", "drafters", "models.base"},
-    "recorder": {*PURE, "tracefile", "jobs", "catalog", "models.base"},
+    "recorder": {*PURE, "tracefile", "jobs", "memories", "catalog", "models.base"},
     "bench": {*PURE, "jobs", "inputs", "models.base", "models.registry", "drafters"},
     "training": {*PURE, "models", "inputs"},
     "cli": {
@@ -45,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__main__": {"cli"},
     "ui": {
-        *PURE, "tracefile", "jobs", "inputs", "views", "player", "catalog", "audit",
+        *PURE, "tracefile", "jobs", "memories", "inputs", "views", "player", "catalog", "audit",
         "drafters", "models.base", "models.registry",
     },
     "app": {"ui"},

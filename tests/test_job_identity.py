@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from specviz.drafters.memory import ARRAYS, Snapshot
-from specviz.jobs import Job, MemoryKeeper, Scopes, run
+from specviz.jobs import Job, run
+from specviz.memories import MemoryKeeper, Scopes
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.models.toy import ToyModel, rhyme_model

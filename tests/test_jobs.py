@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from specviz import jobs
+from specviz import equality
 from specviz.decoding import check_fit
 from specviz.drafters import create
-from specviz.jobs import Job, MemoryKeeper, Scopes, run
+from specviz.jobs import Job, run
+from specviz.memories import MemoryKeeper, Scopes
 from specviz.models import registry
 from specviz.models.base import InputError, Unsupported
 from specviz.trace import Check, Finish, Progress, Recording, Step, Trace
@@ -238,6 +239,6 @@ def test_a_wrong_text_is_called_wrong_and_a_tie_a_tie() -> None:
     step = decoder.steps[-1]
     wrong = step.model_copy(update={"emitted": (*step.emitted[:-1], 5)})
     liar = replace(decoder, steps=(*decoder.steps[:-1], wrong))
-    verdict = outcome(jobs.judge(model, inputs, liar, baseline))
+    verdict = outcome(equality.judge(model, inputs, liar, baseline))
     assert verdict.equal is False and verdict.first_difference == 9
     assert verdict.margin > 1 and verdict.ties == 1

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from specviz import jobs
+from specviz import equality, jobs
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import Capture, Inputs, finish
@@ -79,7 +79,7 @@ def told(*tokens: int, reason: Reason | None = "length") -> Run:
 
 
 def verdict(model: ToyModel, decoder: Run, baseline: Run) -> Check:
-    return finish(jobs.judge(model, Inputs(PROMPT), decoder, baseline))  # type: ignore
+    return finish(equality.judge(model, Inputs(PROMPT), decoder, baseline))  # type: ignore
 
 
 def with_(changes: dict[int, int]) -> tuple[int, ...]:

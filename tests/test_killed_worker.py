@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from specviz.drafters.memory import ARRAYS
-from specviz.jobs import Job, MemoryKeeper, run
+from specviz.jobs import Job, run
+from specviz.memories import MemoryKeeper
 from specviz.models import registry
 from specviz.models.toy import ToySession
 from specviz.trace import Event, Header, Prefill, Progress, Step

@@ -6,7 +6,7 @@ import pytest
 
 from specviz import metrics
 from specviz.compare import first_difference
-from specviz.jobs import tie_cap
+from specviz.equality import tie_cap
 from specviz.trace import Check, Finish, Header, Node, Prefill, Seconds, Step, Trace
 
 

@@ -19,7 +19,8 @@ import specviz
 from specviz import metrics
 from specviz.decoding import decode
 from specviz.drafters import create
-from specviz.jobs import Job, judge, run
+from specviz.equality import judge
+from specviz.jobs import Job, run
 from specviz.models import registry, smollm2
 from specviz.models.base import Inputs, Message
 from specviz.trace import Finish, Prefill, Step, Trace

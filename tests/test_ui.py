@@ -18,7 +18,8 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
-from specviz.jobs import Job, Scopes
+from specviz.jobs import Job
+from specviz.memories import Scopes
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace

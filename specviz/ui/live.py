@@ -7,7 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from specviz.jobs import Job, MemoryKeeper, Scopes
+from specviz.jobs import Job
+from specviz.memories import MemoryKeeper, Scopes
 from specviz.trace import Event, Finish, Header, Prefill, Progress, Step
 from specviz.ui.visit import Live
 

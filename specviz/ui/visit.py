@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from specviz.jobs import Job, Scopes
+from specviz.jobs import Job
+from specviz.memories import Scopes
 from specviz.trace import Recording, StoredEvent, Trace
 
 KEPT_RUNS = 2
