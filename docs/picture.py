@@ -62,6 +62,17 @@ def photograph(page: Page) -> list[Image.Image]:
             return pictures
 
 
+def contact_sheet(pictures: list[Image.Image]) -> Image.Image:
+    """Every fourth picture below the other, so that one palette has the colours of all."""
+    chosen = pictures[::4]
+    sheet = Image.new("RGB", (WIDTH, sum(p.height for p in chosen)))
+    top = 0
+    for picture in chosen:
+        sheet.paste(picture, (0, top))
+        top += picture.height
+    return sheet
+
+
 def main() -> None:
     """Serve, photograph, write."""
     port = free_port()
@@ -81,7 +92,7 @@ def main() -> None:
             browser.close()
     finally:
         server.terminate()
-    palette = pictures[0].quantize(96)
+    palette = contact_sheet(pictures).quantize(255)
     frames = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     frames[0].save(
         TARGET, save_all=True, append_images=frames[1:], duration=450, loop=0, optimize=True
