@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -19,6 +21,9 @@ os.environ.update(
     TOKENIZERS_PARALLELISM="false",
 )
 
+from specviz.models import registry  # noqa: E402
+from specviz.models.toy import ToyModel  # noqa: E402
+
 # A shared machine has no steady clock, so no example fails for being slow.
 settings.register_profile("specviz", deadline=None, print_blob=True)
 settings.load_profile("specviz")
@@ -33,3 +38,20 @@ def chromium() -> str:
     if found is None:
         pytest.fail("No Chromium found: install it or set CHROMIUM to its path.")
     return found
+
+
+@pytest.fixture
+def known() -> Iterator[Callable[[ToyModel], str]]:
+    """Make a toy known to the registry for one test."""
+    labels: list[str] = []
+
+    def register(model: ToyModel) -> str:
+        labels.append(model.label)
+        entry = replace(registry.find("toy"), label=model.label, load=lambda device, dtype: model)
+        registry.register(entry)
+        return model.label
+
+    yield register
+    for label in labels:
+        registry.register(registry.find(label))  # forgets what was loaded
+        registry._entries.pop(label, None)

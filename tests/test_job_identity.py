@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,23 +29,6 @@ def first_header(job: Job) -> Header:
     found = next(e for e in events if isinstance(e, Header))
     events.close()
     return found
-
-
-@pytest.fixture
-def known() -> Iterator[Callable[[ToyModel], str]]:
-    """Make a toy known to the registry for one test."""
-    labels: list[str] = []
-
-    def register(model: ToyModel) -> str:
-        labels.append(model.label)
-        entry = replace(registry.find("toy"), label=model.label, load=lambda device, dtype: model)
-        registry.register(entry)
-        return model.label
-
-    yield register
-    for label in labels:
-        registry.register(registry.find(label))  # forgets what was loaded
-        registry._entries.pop(label, None)
 
 
 # A baseline from before

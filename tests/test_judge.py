@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from specviz import equality, jobs
 from specviz.jobs import Job
-from specviz.models import registry
 from specviz.models.base import Capture, Inputs, finish
 from specviz.models.toy import ToyModel, ToySession
 from specviz.trace import (
@@ -195,23 +193,6 @@ def rounding(lift: float) -> RoundingModel:
                           eos_ids=frozenset({256}))  # fmt: skip
     model.dtype = "float32"
     return model
-
-
-@pytest.fixture
-def known() -> Iterator[Callable[[ToyModel], str]]:
-    """Make a toy known to the registry for one test."""
-    labels: list[str] = []
-
-    def register(model: ToyModel) -> str:
-        labels.append(model.label)
-        entry = replace(registry.find("toy"), label=model.label, load=lambda device, dtype: model)
-        registry.register(entry)
-        return model.label
-
-    yield register
-    for label in labels:
-        registry.register(registry.find(label))  # forgets what was loaded
-        registry._entries.pop(label, None)
 
 
 @pytest.mark.parametrize(("lift", "equal"), [(0.0, True), (1e-3, "tie"), (0.2, False)])
