@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 TRACE = {"trace", "tree"}
 PURE = {*TRACE, "metrics", "compare", "budget"}
 MAY_IMPORT: dict[str, set[str]] = {
-    "": TRACE,
+    "": {*TRACE, "tracefile"},
     "tree": set(),
     "trace": {"tree"},
     "files": set(),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+import specviz
 from specviz import trace as tr
 from specviz import tracefile as tf
 from specviz.jobs import Job, run
@@ -131,3 +132,9 @@ def test_headers_say_which_run_they_are(events) -> None:
     assert (header.decoder, base.decoder) == ("recap", "autoregressive")
     assert header.tokens == base.tokens and header.run != base.run
     assert TypeAdapter(dict).validate_python(header.knobs)["levels"] == "123"
+
+
+def test_the_package_itself_loads_traces(events, tmp_path) -> None:
+    tf.save(tmp_path / "t.jsonl.gz", events)
+    assert specviz.load(tmp_path / "t.jsonl.gz").events == tuple(events)
+    assert sorted(specviz.__all__) == ["__version__", "load"]
