@@ -7,11 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specviz.decoding import decode
+from specviz.drafters import DRAFTERS
 from specviz.drafters.base import Drafter
 from specviz.models.base import Inputs, Model
 from specviz.models.toy import ToyModel, random_logits
 from specviz.trace import Finish, Prefill, Step
 from tests.adversaries import (
+    KNOBS,
     RECAP,
     Chain,
     drafters,
@@ -91,6 +93,10 @@ def test_each_drafter_on_a_long_repetitive_text(which: int) -> None:
     prompt = (1, 2, 3, 4, 1, 2)
     answer = oracle(model, prompt, 120)
     assert decoded(model, prompt, drafters(which, model, prompt, answer, 3), 120) == answer
+
+
+def test_every_drafter_of_the_registry_is_put_to_the_proof() -> None:
+    assert {name for name, _ in KNOBS} == set(DRAFTERS)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 7])
