@@ -30,7 +30,7 @@ from specviz.ui.address import step_of
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.examples import Example, examples
-from specviz.ui.form import build_form, check_model, control, whole
+from specviz.ui.form import build_form, check_model, control, first_model, whole
 from specviz.ui.lines import ended_line
 from specviz.ui.live import INTERVAL, Stage, Tick, follow, stage_of
 from specviz.ui.memory import MOST_SCOPES, Memory, room
@@ -551,3 +551,12 @@ def test_building_the_page_loads_no_torch_and_publishes_one_endpoint() -> None:
     assert done.stdout == "generate"
     assert launch_options()["max_file_size"] == "32mb"
     assert "allowed_paths" not in launch_options()
+
+
+def test_a_space_without_the_packaged_weights_begins_with_a_model_that_can_run(monkeypatch) -> None:
+    assert first_model() == "smollm2-135m"
+    absent = replace(registry.find("smollm2-135m"), problem=lambda: "not installed")
+    monkeypatch.setitem(registry._entries, "smollm2-135m", absent)
+    assert first_model() == "smollm2-135m"
+    monkeypatch.setenv("SPACE_ID", "somebody/specviz")
+    assert first_model() == "smollm2-135m-hub"

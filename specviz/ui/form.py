@@ -85,6 +85,18 @@ def only_labels() -> bool:
     return bool(os.environ.get("SPACE_ID")) and os.environ.get("SPECVIZ_MODELS") != "any"
 
 
+def first_model() -> str:
+    """The model that the form begins with.
+
+    A Gradio Space cannot install the packaged weights, so there it is one that can run; elsewhere
+    it is the packaged one, whose absence Run answers with the command that mends it.
+    """
+    entries = registry.entries()
+    if only_labels():
+        return next((e.label for e in entries if e.problem() is None), entries[0].label)
+    return entries[0].label
+
+
 def check_model(name: str) -> None:
     """Raises InputError for a model that leads nowhere, or that a public page does not offer."""
     labels = [entry.label for entry in registry.entries()]
@@ -110,10 +122,9 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         list(DRAFTERS), value=default, label=text("ui.form.decoder", lang), elem_id="decoder"
     )
     about = gr.Markdown(summary(default), elem_classes="sv-about")
-    models = [e.label for e in registry.entries()]
     model = gr.Dropdown(
-        models,
-        value=models[0],
+        [e.label for e in registry.entries()],
+        value=first_model(),
         label=text("ui.form.model", lang),
         info=None if only_labels() else text("ui.form.model.info", lang),
         allow_custom_value=not only_labels(),
