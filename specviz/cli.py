@@ -241,7 +241,7 @@ def export_command(
     if output.name.endswith(".html"):
         from specviz.player import export_html
 
-        content = export_html(trace)
+        content = export_html(trace, audited=not audit(trace))
     else:
         content = (rejects if table == "rejects" else steps).to_csv(trace)
     write_whole(output, content.encode())

@@ -65,7 +65,7 @@ def test_run_prints_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["seconds"]) == {"prefill", "draft", "verify", "commit", "total"}
     assert found["seconds"]["total"] >= found["seconds"]["prefill"] > 0
     assert found["speedup_decode"] > 0 and found["speedup_total"] > 0
-    assert "decoding: 1 of 16 tokens" in printed.err
+    assert "decoding: token 1 of 16" in printed.err
 
 
 def test_run_without_baseline_claims_nothing_about_speed(
@@ -263,7 +263,7 @@ def test_replay_shows_one_step_as_a_tree(
     assert run("replay", trace_file, "--step", 1) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("   1  ")
-    assert lines[2] == "• ␠that  → ␠Jack"
+    assert lines[2] == "• ␣that  → ␣Jack"
     steps = len(load(trace_file).run().steps)  # type: ignore[union-attr]
     for wrong in (0, steps + 1):
         assert run("replay", trace_file, "--step", wrong) == 2
@@ -290,7 +290,7 @@ def test_export_writes_tables(
     assert run("export", trace_file, "-o", rejects) == 0
     lines = steps.read_text("utf-8").splitlines()
     assert lines[0].startswith("step,drafted,accepted,emitted,tokens,clipped,cache_length,draft_s")
-    assert lines[1].startswith("1,0,0,1,␠Jack,False,5,")
+    assert lines[1].startswith("1,0,0,1,␣Jack,False,5,")
     assert rejects.read_text("utf-8").startswith("step,node,guess,source,score,probability,wanted")
     assert run("export", trace_file, "-o", tmp_path / "t.pdf") == 2
     assert capsys.readouterr().err == (

@@ -501,10 +501,10 @@ def stopped_when(halt: Any) -> Live:
         (lambda e, live: isinstance(e, Prefill),
          "Stopped after 1 token; what was recorded can be replayed."),
         (lambda e, live: e.role == "baseline",
-         "60 tokens in 7 target passes; plain decoding was stopped, so nothing was compared."),
+         "60 tokens in 7 passes; plain decoding was stopped, so nothing was compared."),
         (lambda e, live: getattr(e, "stage", "") == "check",
-         "60 tokens in 7 target passes; stopped before the texts were compared."),
-        (lambda e, live: False, "60 tokens in 7 target passes"),
+         "60 tokens in 7 passes; stopped before the texts were compared."),
+        (lambda e, live: False, "60 tokens in 7 passes"),
     ],
 )  # fmt: skip
 def test_the_last_line_says_what_a_stop_left_undone(halt: Any, line: str) -> None:
@@ -514,7 +514,7 @@ def test_the_last_line_says_what_a_stop_left_undone(halt: Any, line: str) -> Non
 def test_one_token_is_not_tokens() -> None:
     live = Live(replace(JOB, max_new_tokens=1))
     list(follow(live, jobs.run, Scopes()))
-    assert told(ended_line(live, "en"))[1] == "1 token in 0 target passes"
+    assert told(ended_line(live, "en"))[1] == "1 token in 0 passes"
 
 
 def test_while_a_run_goes_on_the_cards_are_locked() -> None:

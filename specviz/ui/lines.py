@@ -23,8 +23,8 @@ def ended_line(live: Live, lang: str) -> str:
     run = trace.run("decoder")
     if run is None:
         return status(text("ui.stage.stopped", lang))
-    tokens = text("ui.tokens", lang, count=len(run.tokens))
-    passes = text("ui.passes", lang, count=len(run.steps))
+    tokens = text("view.tokens", lang, count=len(run.tokens))
+    passes = text("view.passes", lang, count=len(run.steps))
     if not live.stopped or trace.check is not None:
         line = text("ui.stage.done", lang, tokens=tokens, passes=passes)
     elif not _whole(run):

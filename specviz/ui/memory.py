@@ -33,8 +33,7 @@ class Memory:
         """Name and size of the memory that the next run may see."""
         scope = scope_of(visit)
         rows, size = visit.scopes.size(scope)
-        key = "ui.scope.size.one" if rows == 1 else "ui.scope.size"
-        return text(key, self.lang, scope=scope, rows=rows, kb=f"{size / 1000:.0f}")
+        return text("ui.scope.size", self.lang, scope=scope, count=rows, kb=f"{size / 1000:.0f}")
 
 
 def scope_of(visit: Visit) -> str:

@@ -24,7 +24,7 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         ("limit", text("view.tokens", lang, count=head.max_new_tokens)),
     ]
     if head.scope is not None:
-        memory = text("view.card.memory.value", lang, scope=head.scope, rows=head.memory_rows)
+        memory = text("view.card.memory.value", lang, scope=head.scope, count=head.memory_rows)
         rows.append(("memory", memory))
     if run.finish is not None:
         end = text(f"view.end.{run.finish.reason}", lang)
@@ -48,4 +48,5 @@ def _baseline(trace: Trace, lang: str) -> str:
         return text("view.card.baseline.none", lang)
     ms = metrics.decode_seconds_per_token(base)
     key = "view.card.baseline.reused" if base.header.reused else "view.card.baseline.measured"
-    return text(key, lang, tokens=len(base.tokens), ms="–" if ms is None else f"{1000 * ms:.1f}")
+    tokens = text("view.tokens", lang, count=len(base.tokens))
+    return text(key, lang, tokens=tokens, ms="–" if ms is None else f"{1000 * ms:.1f}")

@@ -27,7 +27,7 @@ def accepted_per_step(trace: Trace, lang: str = "en") -> go.Figure:
     own = [len(s.emitted) - len(s.accepted) for s in run.steps]
     hover = [
         text("view.accepted.hover", lang, step=s.index + 1, accepted=len(s.accepted),
-             drafted=len(s.nodes) - 1, tokens=for_plotly(shown(s.emitted, pieces)))
+             count=len(s.nodes) - 1, tokens=for_plotly(shown(s.emitted, pieces)))
         for s in run.steps
     ]  # fmt: skip
     bars: list[Any] = [

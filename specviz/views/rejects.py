@@ -16,7 +16,7 @@ from specviz.views.tokens import for_sheet, show
 class Reject:
     """One refused guess at the place where a step's walk ended.
 
-    ``probability``: the target's probability of ``guess`` there; ``wanted`` what it picked, with
+    ``probability``: the model's probability of ``guess`` there; ``wanted`` what it picked, with
     its probability and logit lead ``margin``. ``known``: whether memory had the wanted token among
     its answers at that place (None: the decoder keeps no memory, or was not asked there), then at
     which ``rank`` (from 1), from which ``level`` (0: the copied continuation), and ``cut`` why it
@@ -122,6 +122,8 @@ def _cell(name: str, value: object, lang: str) -> str | int | float:
         return text("view.yes" if value else "view.no", lang)
     if name == "level":
         return text("view.reject.copied", lang) if value == 0 else f"L{value}"
+    if name == "source" and value in ("copy", "lookup", "static"):
+        return text(f"view.source.{value}", lang)
     if name == "source":
         return str(value).replace("level", "L")
     if name == "cut":

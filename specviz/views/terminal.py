@@ -16,6 +16,7 @@ from specviz.views.tokens import show
 
 # A terminal obeys these; line feed and tab alone are harmless.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+MOST_REFUSED = 3  # guesses that a step's line names
 MARKS: dict[State, str] = {
     "root": "•", "accepted": "✓", "rejected": "✗", "duplicate": "=", "discarded": "○",
     "not reached": "·",
@@ -57,7 +58,11 @@ def figures(trace: Trace) -> Iterator[str]:
     mine, base = facts["decoder"], facts["baseline"]
     if mine is None:
         return
-    yield text("cli.tokens", count=mine["tokens"], passes=mine["target_passes"])
+    yield text(
+        "cli.tokens",
+        tokens=text("view.tokens", count=mine["tokens"]),
+        passes=text("view.passes", count=mine["target_passes"]),
+    )
     if mine["tau"] is not None:
         yield text("cli.tau", tau=f"{mine['tau']:.2f}")
     if mine["acceptance"] is not None:
@@ -72,8 +77,25 @@ def figures(trace: Trace) -> Iterator[str]:
             decode=f"{facts['speedup_decode']:.2f}",
             total=f"{facts['speedup_total']:.2f}",
         )
+        yield from why(mine, base, facts["speedup_decode"])
     yield from equality(trace)
     yield text(f"cli.finish.{mine['finish'] or 'open'}")
+
+
+def why(mine: dict[str, Any], base: dict[str, Any], speed: float) -> Iterator[str]:
+    """Why a run was faster or slower, in plain passes as the player says it; measured sums only."""
+    if not mine["target_passes"] or not base["target_passes"] or not mine["tau"]:
+        return
+    plain = base["seconds"]["decode"] / base["target_passes"]
+    if plain <= 0:
+        return
+    verify, decode = (mine["seconds"][k] / mine["target_passes"] for k in ("verify", "decode"))
+    figures = {
+        "tau": mine["tau"], "cost": decode / plain, "pass": verify / plain,
+        "rest": (decode - verify) / plain,
+    }  # fmt: skip
+    key = "cli.speed.why_faster" if speed >= 1.005 else "cli.speed.why_slower"
+    yield text(key, **{name: f"{value:.2f}" for name, value in figures.items()})
 
 
 def equality(trace: Trace) -> Iterator[str]:
@@ -92,11 +114,24 @@ def equality(trace: Trace) -> Iterator[str]:
 
 
 def step_line(step: Step, pieces: Mapping[int, bytes]) -> str:
-    """One step: how much was drafted and accepted, and the tokens that it emitted."""
+    """One step: how much was drafted and accepted, what it emitted, what the model refused."""
     accepted = [show(pieces.get(step.nodes[n].token)) for n in step.accepted]
     emitted = [show(pieces.get(t)) for t in step.emitted[len(accepted) :]]
     shown = " ".join([*(f"✓{t}" for t in accepted), *(f"★{t}" for t in emitted)])
-    return f"{step.index + 1:4}  {len(accepted)}/{len(step.nodes) - 1:<3} {shown}"
+    line = f"{step.index + 1:4}  {len(accepted)}/{len(step.nodes) - 1:<3} {shown}"
+    return f"{line}  {refused}" if (refused := _refused(step, pieces)) else line
+
+
+def _refused(step: Step, pieces: Mapping[int, bytes]) -> str:
+    """What the model wanted where the walk of a step ended at refused guesses."""
+    end = step.walk[-1] if step.walk else 0
+    below = sorted((n for n in step.nodes if n.parent == end), key=lambda n: n.order)
+    if step.clipped or not below:
+        return ""
+    guesses = [show(pieces.get(n.token)) for n in below[:MOST_REFUSED]]
+    guesses += ["…"] * (len(below) > MOST_REFUSED)
+    wanted = show(pieces.get(step.nodes[end].pick))
+    return text("cli.step.refused", wanted=wanted, guesses=", ".join(guesses))
 
 
 def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
@@ -177,7 +212,7 @@ def valid_line(path: Path, trace: Trace) -> str:
         path=path,
         decoder=run.header.decoder,
         model=literal(run.header.model),
-        count=len(run.tokens),
-        steps=len(run.steps),
+        tokens=text("view.tokens", count=len(run.tokens)),
+        steps=text("view.steps", count=len(run.steps)),
         finish=text(f"cli.finish.{run.finish.reason if run.finish else 'open'}"),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-MARKS = {" ": "␠", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
+# The open box is in common fonts; the symbol for space (U+2420) is a tofu box in many.
+MARKS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽"}
 UNKNOWN = "?"
 
 
 def show(piece: bytes | None) -> str:
-    """``piece`` in visible characters: ``␠`` for a space, ``‹E2 98›`` for part of a character,
+    """``piece`` in visible characters: ``␣`` for a space, ``‹E2 98›`` for part of a character,
     ``‹U+202E›`` for a control or format character."""
     if piece is None:
         return UNKNOWN

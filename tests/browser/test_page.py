@@ -98,7 +98,7 @@ def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) 
         seen.add(visitor.state()["events"])
         visitor.page.wait_for_timeout(100)
     assert len(seen) > 5
-    assert re.fullmatch(r"30 tokens in \d+ target passes", visitor.said("done"))
+    assert re.fullmatch(r"30 tokens in \d+ passes", visitor.said("done"))
     visitor.wait("document.querySelectorAll('.js-plotly-plot').length === 5")
     visitor.page.get_by_role("tab", name="Run card").click()
     card = visitor.page.locator("#card")
@@ -152,7 +152,7 @@ def test_stop_ends_a_run_within_a_step_and_the_next_run_starts(
     ending = {
         "prefill": "Stopped after 0 tokens; what was recorded can be replayed.",
         "decode": r"Stopped after \d+ tokens; what was recorded can be replayed\.",
-        "baseline": r"40 tokens in \d+ target passes; plain decoding was stopped, so nothing was "
+        "baseline": r"40 tokens in \d+ passes; plain decoding was stopped, so nothing was "
         r"compared\.",
     }
     assert re.fullmatch(ending[part], visitor.said("done"))
@@ -210,7 +210,7 @@ def test_quick_rounds_lose_no_event_and_update_at_most_ten_times_a_second(
           stage.push = (u) => {{ window.pushed.push(performance.now()); return push(u); }};
         }}"""
     )
-    assert visitor.to_end() == "260 tokens in 259 target passes"
+    assert visitor.to_end() == "260 tokens in 259 passes"
     trace = load(visitor.download("trace"))
     total = visitor.state()["events"]
     assert total == len(trace.events) == 2 * (2 + 259) + 3  # two runs with all parts, one check

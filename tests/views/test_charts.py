@@ -34,7 +34,7 @@ def test_origins_count_kept_tokens_and_spent_guesses(trace: Trace) -> None:
         "memory, last two": (2, "2 kept of 2 guessed"),
         "memory, last token": (0, "0 kept of 3 guessed"),
         "copied continuation": (0, "0 kept of 1 guessed"),
-        "the target itself": (3, "3, one per pass"),
+        "the model itself": (3, "3, one per pass"),
     }
     assert sum(bars.x) == 5  # every emitted token once
 
@@ -45,13 +45,13 @@ def test_cost_splits_the_measured_seconds(trace: Trace) -> None:
     assert chart.data[0].y == ("plain decoding", "recap")
     assert spent == {
         "prompt": (0.5, 0.5),
-        "target passes": (2.0, 1.3),
+        "the model's passes": (2.0, 1.3),
         "drafting": (0.0, 0.3),
         "keeping rows": (0.0, 0.1),
         "loop": (0.0, pytest.approx(0.3)),
     }
     assert chart.data[1].hovertext[1] == (
-        "target passes: 1.300 s, 52.0 % of this run<br>500.0 ms per token after the prompt"
+        "the model's passes: 1.300 s, 52.0 % of this run<br>500.0 ms per token after the prompt"
     )
 
 
@@ -82,7 +82,7 @@ def test_a_chart_has_the_same_bytes_each_time_and_exists_for_every_prefix(
 def test_tokens_are_literal_in_hover_texts(trace: Trace) -> None:
     hover = charts.accepted_per_step(trace).data[0].hovertext
     assert hover[0] == (
-        "step 1: 1 of 4 guesses accepted<br>␠&#60;b&#62; &#60;/script&#62;"
+        "step 1: 1 of 4 guesses accepted<br>␣&#60;b&#62; &#60;/script&#62;"
     )
     assert hover[1].endswith("<br>‹E2 80›")
 
@@ -90,7 +90,7 @@ def test_tokens_are_literal_in_hover_texts(trace: Trace) -> None:
 @pytest.mark.parametrize(
     ("piece", "seen"),
     [
-        (b" the\n", "␠the↵"),
+        (b" the\n", "␣the↵"),
         (b"\t", "⇥"),
         (b"\x07", "‹U+0007›"),
         ("\u202e".encode(), "‹U+202E›"),

@@ -34,7 +34,7 @@ def test_rows_are_selected_by_what_memory_knew_by_cut_and_by_text() -> None:
 def test_the_table_says_it_in_words(trace: Trace) -> None:
     titles, cells = table(rejects(trace))
     assert titles == [
-        "step", "guess", "from", "p(guess)", "target wanted", "p(wanted)", "margin",
+        "step", "guess", "from", "p(guess)", "model wanted", "p(wanted)", "margin",
         "memory knew", "rank", "level", "cut because",
     ]  # fmt: skip
     assert cells[0] == [
@@ -67,7 +67,7 @@ def test_the_run_card_tells_the_conditions(trace: Trace) -> None:
         ("Limit", "8 tokens"),
         ("Memory at start", "scope <i>, 5 rows"),
         ("Ended by", "the token limit"),
-        ("Baseline", "measured after this run: 5 tokens, 500.0 ms per token"),
+        ("Plain decoding", "measured after this run: 5 tokens, 500.0 ms per token"),
         ("Versions", "python 3.11"),
         ("Note", "Read as UTF-8."),
     ]

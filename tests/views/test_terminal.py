@@ -40,10 +40,10 @@ def test_every_node_has_a_state() -> None:
 
 def test_a_tree_is_drawn_in_order_of_growth_with_marks() -> None:
     assert list(terminal.tree_lines(CLIPPED, PIECES)) == [
-        "• ␠the  → ␠light",
+        "• ␣the  → ␣light",
         "  ✗ ‹U+001B›[31m  level2  p=0.050",
         "    · ‹E2 80›  level2  p=0.018",
-        "  ✓ ␠light  level2  p=0.607  → =house",
+        "  ✓ ␣light  level2  p=0.607  → =house",
         "    ○ =house  level2  p=0.819",
     ]
 
@@ -62,7 +62,7 @@ def test_a_second_guess_of_the_accepted_token_is_not_called_rejected() -> None:
         "root", "accepted", "duplicate", "not reached", "rejected", "rejected",
     )  # fmt: skip
     assert list(terminal.tree_lines(TWICE, PIECES))[3:5] == [
-        "  = ␠light  level2  p=0.607",
+        "  = ␣light  level2  p=0.607",
         "    · <end>  level2  p=0.905",
     ]
 
@@ -75,9 +75,9 @@ def test_beside_the_end_nobody_asked() -> None:
 
 
 def test_a_step_is_one_line() -> None:
-    assert terminal.step_line(CLIPPED, PIECES) == "   7  1/4   ✓␠light"
+    assert terminal.step_line(CLIPPED, PIECES) == "   7  1/4   ✓␣light"
     whole = step((1,), (2, 3), node(1, -1, 2), node(2, 0, 3, 1, -0.5))
-    assert terminal.step_line(whole, PIECES) == "   7  1/1   ✓␠light ★=house"
+    assert terminal.step_line(whole, PIECES) == "   7  1/1   ✓␣light ★=house"
 
 
 def trace(*emitted: int) -> Trace:
@@ -99,7 +99,7 @@ def test_what_a_model_wrote_has_no_power_over_the_terminal() -> None:
     assert run is not None
     assert terminal.answer(found, run) == " the\\x1b[31m light"
     heading = terminal.heading(run.header)
-    assert heading == "recap on m\\x1b[2J (cpu, float32), a prompt of 1 tokens"
+    assert heading == "recap on m\\x1b[2J (cpu, float32), a prompt of 1 token"
     assert terminal.literal("a\r\u202eb\n\tc") == "a\\x0d\\x202eb\n\tc"
     assert terminal.run_object(found)["text"] == " the\x1b[31m light"
 
@@ -107,4 +107,4 @@ def test_what_a_model_wrote_has_no_power_over_the_terminal() -> None:
 def test_steps_as_csv_are_inert_in_a_spreadsheet() -> None:
     lines = steps.to_csv(trace(3, 2)).splitlines()
     assert lines[0] == ",".join(steps.COLUMNS)
-    assert lines[1] == "7,0,0,2,'=house ␠light,False,20,0.1,0.2,0.3,0.7"
+    assert lines[1] == "7,0,0,2,'=house ␣light,False,20,0.1,0.2,0.3,0.7"
