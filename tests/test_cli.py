@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -282,6 +283,21 @@ def test_replay_gives_the_same_object_as_the_run(
     assert json.loads(capsys.readouterr().out) == live
 
 
+def test_export_believes_no_comparison_that_the_tokens_contradict(
+    tmp_path: Path, trace_file: Path
+) -> None:
+    page = tmp_path / "t.html"
+    lines = gzip.decompress(trace_file.read_bytes()).decode().splitlines()
+    assert run("export", trace_file, "-o", page) == 0
+    assert '"audited":true' in page.read_text("utf-8")
+    check = json.loads(lines[-1])
+    assert check["type"] == "check"
+    lines[-1] = json.dumps({**check, "complete": False})
+    trace_file.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n"))
+    assert run("export", trace_file, "-o", page) == 0
+    assert '"audited":false' in page.read_text("utf-8")
+
+
 def test_export_writes_tables(
     tmp_path: Path, trace_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -498,3 +514,16 @@ def test_the_module_passes_the_exit_code_on() -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "The prompt is empty: write something to continue.\n"
+
+
+def test_a_missing_package_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('gone', name='typer')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "specviz", "models"], cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (
+        "The package typer is missing: run make demo, then .venv/bin/python -m specviz with the "
+        "same arguments.\n"
+    )

@@ -347,6 +347,22 @@ def test_a_tab_keeps_a_bounded_number_of_scopes() -> None:
     assert visit.scope == "x" * 80
 
 
+def test_beside_run_stands_what_the_next_run_may_see() -> None:
+    visit, memory = Visit(), Memory("en")
+    line, clear = memory.next(visit, "recap", "toy", "auto")
+    assert (line, clear["interactive"]) == ("Memory: 0 rows of scope “default”", False)
+    snapshot = snapshot_of(JOB)
+    assert snapshot is not None
+    visit.scopes.put(JOB, snapshot)
+    line, clear = memory.next(visit, JOB.decoder, " toy ", JOB.dtype)
+    assert line == f"Memory: {len(snapshot)} rows of scope “default”" and clear["interactive"]
+    # The scope holds rows, none of which a run in another number format may see.
+    line, clear = memory.next(visit, JOB.decoder, "toy", "float32")
+    assert line == "Memory: 0 rows of scope “default”" and clear["interactive"]
+    line, clear = memory.next(visit, "prompt_lookup", "toy", "auto")
+    assert line == "Memory: this decoder keeps none between runs." and clear["visible"] is False
+
+
 # What the address and a file ask for
 
 
@@ -525,6 +541,24 @@ def test_while_a_run_goes_on_the_cards_are_locked() -> None:
     assert json.loads(last[1])["locked"] == ""
     assert [b["interactive"] for b in last[4:]] == [True, True, True]
     assert last[5]["visible"] is False
+
+
+def test_cards_tell_speed_and_equality_as_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path, bad = tmp_path / "run.jsonl", tmp_path / "bad.gz"
+    trace = toy_trace()
+    save(path, trace.events)
+    bad.write_bytes(b"nonsense")
+    monkeypatch.setattr("specviz.metrics.speedup_decode", lambda trace: 0.876)
+    sound = Example("a", "A", "", "recap", path)
+    assert trace.check is not None and sound.figures == "0.88× · ✓ same text"
+    cards = json.loads(an_actions(sound, Example("b", "B", "", "recap", bad)).cards(Visit()))
+    assert [c["figures"] for c in cards["cards"]] == ["0.88× · ✓ same text", ""]
+    # A recording that contradicts itself gets no verdict.
+    untrue = trace.check.model_copy(update={"complete": not trace.check.complete})
+    save(path, [*trace.events[:-1], untrue])
+    assert Example("c", "C", "", "recap", path).figures == "0.88×"
 
 
 def test_without_recorded_runs_the_page_opens_on_a_toy(tmp_path: Path) -> None:

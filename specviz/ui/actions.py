@@ -121,9 +121,10 @@ class Actions:
     def cards(self, visit: Visit) -> str:
         """The value of the gallery."""
         cards = [
-            {"name": e.name, "title": e.title, "description": e.description, "decoder": e.decoder}
+            {"name": e.name, "title": e.title, "description": e.description, "decoder": e.decoder,
+             "figures": e.figures}
             for e in self.examples
-        ]
+        ]  # fmt: skip
         locked = text("ui.error.busy", self.lang) if visit.busy else ""
         current = visit.shown.removeprefix("example-")
         return json.dumps({"cards": cards, "current": current, "locked": locked})

@@ -116,7 +116,7 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
                 button.disabled = Boolean(locked);
                 button.title = locked ?? '';
                 button.setAttribute('aria-pressed', String(card.name === current));
-                for (const part of ['decoder', 'title', 'description']) {
+                for (const part of ['decoder', 'title', 'description', 'figures']) {
                   const line = document.createElement('span');
                   line.className = 'sv-card-' + part;
                   line.textContent = card[part];

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from specviz import jobs
+from specviz import jobs, metrics
+from specviz.audit import audit
 from specviz.catalog import text
-from specviz.trace import Progress, Trace
+from specviz.trace import Progress, Trace, TraceError
 from specviz.tracefile import load
 
 FOLDER = Path(__file__).parents[2] / "examples"
+VERDICTS: dict[bool | str, str] = {
+    True: "ui.card.equal", "tie": "ui.card.tie", False: "ui.card.differs"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,21 @@ class Example:
     description: str
     decoder: str
     file: Path | None = None
+
+    @cached_property
+    def figures(self) -> str:
+        """Speed-up and equality as recorded, for the card; empty where the file is damaged or has
+        no baseline."""
+        try:
+            trace = self.trace
+        except (TraceError, OSError):
+            return ""
+        facts, parts = metrics.summary(trace), []
+        if facts["speedup_decode"] is not None:
+            parts.append(text("ui.card.times", value=f"{facts['speedup_decode']:.2f}"))
+        if facts["equal"] is not None and not audit(trace):
+            parts.append(text(VERDICTS[facts["equal"]]))
+        return " · ".join(parts)
 
     @cached_property
     def trace(self) -> Trace:

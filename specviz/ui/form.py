@@ -17,6 +17,7 @@ from specviz.inputs import open_document
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.ui.blocks import plain
 from specviz.ui.memory import room
 from specviz.ui.visit import Visit
 
@@ -41,6 +42,8 @@ class Form:
     knobs: tuple[tuple[str, Knob, Any], ...]
     groups: tuple[tuple[str, gr.Group, bool], ...]
     about: gr.Markdown
+    memory: gr.HTML
+    forget: gr.Button
 
     @property
     def inputs(self) -> list[Any]:
@@ -153,6 +156,11 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
                 elem_id="question",
             )
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
+    with gr.Row(elem_classes="sv-memory"):
+        memory = plain(elem_id="memory-next")
+        forget = gr.Button(
+            text("ui.scope.next.clear", lang), size="sm", min_width=64, elem_id="memory-clear"
+        )
     knobs, groups = [], []
     for name in DRAFTERS:
         own, group = _knobs(name, advanced=False, visible=name == default)
@@ -177,7 +185,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
             groups.append((name, group, bool(own)))
     form = Form(
         decoder, model, prompt, prompt_tab, document, document_tab, question, tokens, dtype,
-        baseline, tuple(knobs), tuple(groups), about,
+        baseline, tuple(knobs), tuple(groups), about, memory, forget,
     )  # fmt: skip
     return form, run
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
 
 from specviz.catalog import text
+from specviz.drafters import DRAFTERS
+from specviz.jobs import Job
 from specviz.models.base import InputError
 from specviz.ui.visit import Visit
 
@@ -34,6 +39,20 @@ class Memory:
         scope = scope_of(visit)
         rows, size = visit.scopes.size(scope)
         return text("ui.scope.size", self.lang, scope=scope, count=rows, kb=f"{size / 1000:.0f}")
+
+    def next(self, visit: Visit, decoder: str, model: str, dtype: str) -> tuple[str, Any]:
+        """What the next run of this decoder, model and dtype may see, and whether to offer Clear.
+
+        Narrower than ``line``: a scope keeps a memory for each of them.
+        """
+        if not DRAFTERS[decoder].persistent:
+            return text("ui.scope.next.none", self.lang), gr.update(visible=False)
+        scope = scope_of(visit)
+        job = Job(decoder=decoder, model=(model or "").strip(), dtype=dtype or "auto", scope=scope)
+        memory = visit.scopes.get(job)
+        rows = 0 if memory is None else len(memory)
+        line = text("ui.scope.next", self.lang, scope=scope, count=rows)
+        return line, gr.update(visible=True, interactive=visit.scopes.size(scope)[0] > 0)
 
 
 def scope_of(visit: Visit) -> str:

@@ -33,9 +33,10 @@ AT_ONCE: dict[str, Any] = {
 _TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
 _OPEN = "document.querySelector('#controls').classList.contains('open')"
 OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{_OPEN}) {_TOGGLE}; }}"
-# Once a run has begun; on a phone also after an error, which the open column would hide.
+# Once a run has begun, which is to be watched; on a phone also after an error, which the open column would hide.
 FOLD_IF_NARROW = f"""(status) => {{
-  const narrow = innerWidth < (JSON.parse(status).kind === 'busy' ? 1500 : 768);
+  const busy = JSON.parse(status).kind === 'busy', narrow = innerWidth < (busy ? 1500 : 768);
+  if (busy) document.querySelector('.sv-top').scrollIntoView({{ block: 'start' }});
   if (narrow && {_OPEN}) {_TOGGLE};
 }}"""
 TOGGLE = f"() => {{ {_TOGGLE}; }}"
@@ -175,7 +176,7 @@ def _below(answers: Answers, lang: str) -> Below:
 def _plots(lang: str) -> list[gr.Plot]:
     plots = []
     names = list(CHARTS)
-    for row in (names[:2], names[2:]):
+    for row in (names[:2], names[2:4], names[4:]):
         with gr.Row():
             for name in row:
                 with gr.Column(min_width=300):
@@ -217,6 +218,13 @@ def _wire_form(controls: Controls, below: Below, actions: Actions, visit: gr.Sta
     controls.scope.change(
         memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
     )
-    controls.clear.click(memory.clear, visit, controls.scope_line, **AT_ONCE)
+    for button in (controls.clear, form.forget):
+        button.click(memory.clear, visit, controls.scope_line, **AT_ONCE)
+    # The scope's line changes whenever its memory does.
+    gr.on(
+        [part.change for part in (controls.scope_line, form.decoder, form.model, form.dtype)],
+        memory.next, [visit, form.decoder, form.model, form.dtype], [form.memory, form.forget],
+        **AT_ONCE,
+    )  # fmt: skip
     for part in (below.which, below.find):
         part.change(actions.filter, [visit, below.which, below.find], below.table, **AT_ONCE)

@@ -92,25 +92,25 @@ def origins(trace: Trace, lang: str = "en") -> go.Figure:
     kept["target"] += 1  # the prefill's own
     known = [s for s in SOURCES if kept[s] or drafted[s]]
     names = [*known, *sorted({*kept, *drafted} - {*SOURCES})][::-1]
+    counts = [
+        text("view.origins.own", lang, kept=kept[n]) if n == "target"
+        else text("view.origins.of", lang, kept=kept[n], drafted=drafted[n])
+        for n in names
+    ]  # fmt: skip
+    titles = [text(f"view.source.{n}", lang) if n in SOURCES else for_plotly(n) for n in names]
     bars = go.Bar(
         x=[kept[n] for n in names],
-        y=[text(f"view.source.{n}", lang) if n in SOURCES else for_plotly(n) for n in names],
+        # Under the name, not at the bar's end: there a narrow screen would cut them off.
+        y=[f"{title}<br>{count}" for title, count in zip(titles, counts, strict=True)],
         orientation="h",
         marker={
             "color": [COLOURS.get(n, COLOURS["target"]) for n in names],
             "pattern": {"shape": [PATTERNS.get(n, "|") for n in names], **HATCH},
         },
-        text=[
-            text("view.origins.own", lang, kept=kept[n]) if n == "target"
-            else text("view.origins.of", lang, kept=kept[n], drafted=drafted[n])
-            for n in names
-        ],
-        textposition="outside",
-        cliponaxis=False,
         hoverinfo="skip",
-    )  # fmt: skip
+    )
     chart = figure([bars], text("view.axis.emitted", lang))
-    chart.update_xaxes(range=[0, 1.75 * max(kept.values())])
+    chart.update_yaxes(showgrid=False)
     return chart
 
 
@@ -145,6 +145,7 @@ def cost(trace: Trace, lang: str = "en") -> go.Figure:
         )  # fmt: skip
     chart = figure(bars, text("view.axis.seconds", lang))
     chart.update_layout(barmode="stack")
+    chart.update_yaxes(showgrid=False)
     return chart
 
 
@@ -153,31 +154,41 @@ def levels(trace: Trace, lang: str = "en") -> go.Figure:
     tallies = tally(trace)
     if not tallies:
         return empty("view.levels.none", lang)
-    names = sorted(tallies, reverse=True)
-    bars = []
-    for kind, over, under, colour in (
-        ("coverage", "answered", "asked", "level2"),
-        ("precision", "right", "answered", "level3"),
+    names = sorted(tallies)
+    bars: list[Any] = []
+    for kind, over, under, colour, shift in (
+        ("coverage", "answered", "asked", "level2", 0.2),
+        ("precision", "right", "answered", "level3", -0.2),
     ):
+        at = [i + shift for i in range(len(names))]
         counts = [(getattr(tallies[n], over), getattr(tallies[n], under)) for n in names]
+        said = [
+            text("view.levels.of", lang, part=a, whole=b) if b
+            else text("view.levels.never", lang)
+            for a, b in counts
+        ]  # fmt: skip
         bars.append(
             go.Bar(
-                x=[text(f"view.source.level{n}", lang) for n in names],
-                y=[round(100 * a / b, 2) if b else None for a, b in counts],
-                name=text(f"view.levels.{kind}", lang),
-                marker=marker(colour),
-                text=[
-                    text("view.levels.of", lang, part=a, whole=b) if b
-                    else text("view.levels.never", lang)
-                    for a, b in counts
-                ],
-                textposition="outside",
-                cliponaxis=False,
+                x=[round(100 * a / b, 2) if b else None for a, b in counts], y=at, width=0.36,
+                name=text(f"view.levels.{kind}", lang), marker=marker(colour), orientation="h",
                 hoverinfo="skip",
             )
         )  # fmt: skip
-    chart = figure(bars, "", text("view.axis.percent", lang))
-    chart.update_yaxes(range=[0, 112])
+        # A column of its own, in the margin: no bar shrinks it and no grid line crosses it.
+        bars.append(
+            go.Scatter(
+                x=[100] * len(at), y=at, mode="text", text=said, textposition="middle right",
+                textfont={"size": 13}, cliponaxis=False, hoverinfo="skip", showlegend=False,
+            )
+        )  # fmt: skip
+    chart = figure(bars, text("view.axis.percent", lang))
+    chart.update_layout(margin={"r": 96})
+    chart.update_xaxes(range=[0, 100])
+    chart.update_yaxes(
+        tickvals=list(range(len(names))), showgrid=False, zeroline=False,
+        range=[-0.6, len(names) - 0.4],
+        ticktext=[text(f"view.source.level{n}", lang).replace(", ", ",<br>") for n in names],
+    )  # fmt: skip
     return chart
 
 
@@ -210,6 +221,6 @@ CHARTS = {
     "accepted": accepted_per_step,
     "speed": speed,
     "origins": origins,
-    "cost": cost,
     "levels": levels,
+    "cost": cost,
 }

@@ -115,8 +115,12 @@ def test_the_controls_make_room_for_a_run_and_for_a_message(
     visit = Visitor(open_page(server[0], viewport={"width": width, "height": 800}))
     column = "document.querySelector('#controls').classList.contains('open')"
     assert not visit.page.evaluate(column)
+    left = "document.querySelector('#player').getBoundingClientRect().x"
+    before = visit.page.evaluate(left)
     visit.page.click("#own")
     visit.wait(column)
+    visit.page.wait_for_timeout(400)
+    assert visit.page.evaluate(left) == before  # the column lies over the player
     visit.fill("quick", " ", 8)
     visit.run()
     assert visit.said("error") == "The prompt is empty: write something to continue."
@@ -126,8 +130,10 @@ def test_the_controls_make_room_for_a_run_and_for_a_message(
         visit.page.click("#own")
         visit.wait(column)
     visit.fill("quick", "go w1", 200)
+    visit.page.evaluate("scrollTo(0, 600)")
     visit.run()
     visit.wait(f"!{column} && {STATE}.run !== 'example-rhyme'")
+    assert visit.page.evaluate("scrollY") == 0
     visit.page.click("#stop")
     visit.page.wait_for_selector("#stop", state="hidden")
     assert visit.page.evaluate("document.documentElement.scrollWidth") == width

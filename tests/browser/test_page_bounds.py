@@ -167,6 +167,9 @@ def test_two_tabs_see_neither_memory_nor_runs_of_each_other(
     held = visitor.page.inner_text("#scope-line")
     assert re.fullmatch(r"Scope “default” holds [1-9]\d* rows, \d+ kB\.", held)
     assert other.page.inner_text("#scope-line") == empty
+    near = f"Memory: {re.findall(r'[0-9]+', held)[0]} rows of scope “default”"
+    visitor.wait(f"document.querySelector('#memory-next').innerText === {near!r}")
+    assert other.page.inner_text("#memory-next") == "Memory: 0 rows of scope “default”"
 
     other.fill("toy", "This is the house that Jack built.\nThis is", 40)
     other.to_end()
@@ -185,7 +188,7 @@ def test_two_tabs_see_neither_memory_nor_runs_of_each_other(
     visitor.page.fill("#scope input, #scope textarea", "")
     visitor.wait("document.querySelector('#scope-line').innerText.includes('default')")
     assert visitor.page.inner_text("#scope-line") != empty
-    visitor.page.click("#scope-clear")
+    visitor.page.click("#memory-clear")
     visitor.wait("document.querySelector('#scope-line').innerText.includes(' 0 rows')")
 
 

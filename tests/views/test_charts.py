@@ -29,12 +29,11 @@ def test_speed_draws_both_runs_on_one_clock(trace: Trace) -> None:
 
 def test_origins_count_kept_tokens_and_spent_guesses(trace: Trace) -> None:
     (bars,) = charts.origins(trace).data
-    rows = dict(zip(bars.y, zip(bars.x, bars.text, strict=True), strict=True))
-    assert rows == {
-        "memory, last two": (2, "2 kept of 2 guessed"),
-        "memory, last token": (0, "0 kept of 3 guessed"),
-        "copied continuation": (0, "0 kept of 1 guessed"),
-        "the model itself": (3, "3, one per pass"),
+    assert dict(zip(bars.y, bars.x, strict=True)) == {
+        "memory, last two<br>2 kept of 2 guessed": 2,
+        "memory, last token<br>0 kept of 3 guessed": 0,
+        "copied continuation<br>0 kept of 1 guessed": 0,
+        "the model itself<br>3, one per pass": 3,
     }
     assert sum(bars.x) == 5  # every emitted token once
 
@@ -57,10 +56,17 @@ def test_cost_splits_the_measured_seconds(trace: Trace) -> None:
 
 def test_levels_show_coverage_and_precision(trace: Trace) -> None:
     assert charts.tally(trace) == {1: Tally(3, 3, 1), 2: Tally(2, 1, 1)}
-    coverage, precision = charts.levels(trace).data
-    assert coverage.x == ("memory, last two", "memory, last token")
-    assert (coverage.y, coverage.text) == ((50.0, 100.0), ("1 of 2", "3 of 3"))
-    assert (precision.y, precision.text) == ((100.0, 33.33), ("1 of 1", "1 of 3"))
+    chart = charts.levels(trace)
+    coverage, answered, precision, right = chart.data
+    ticks = chart.layout.yaxis
+    assert ticks.tickvals == (0, 1)
+    assert ticks.ticktext == ("memory,<br>last token", "memory,<br>last two")
+    assert (coverage.x, answered.text) == ((100.0, 50.0), ("3 of 3", "1 of 2"))
+    assert (precision.x, right.text) == ((33.33, 100.0), ("1 of 3", "1 of 1"))
+    assert coverage.y == answered.y == (0.2, 1.2) and precision.y == right.y == (-0.2, 0.8)
+    # In the margin, where no bar shrinks it and no axis cuts it off.
+    assert {p for t in (answered, right) for p in t.x} == {100} and chart.layout.margin.r == 96
+    assert answered.cliponaxis is right.cliponaxis is False
 
 
 @pytest.mark.parametrize("name", charts.CHARTS)

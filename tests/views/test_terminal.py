@@ -80,6 +80,31 @@ def test_a_step_is_one_line() -> None:
     assert terminal.step_line(whole, PIECES) == "   7  1/1   ✓␣light ★=house"
 
 
+def test_a_step_says_what_the_model_wanted_instead_of_its_guesses() -> None:
+    beyond = step((1,), (2, 0), *TWICE.nodes)
+    assert terminal.step_line(beyond, PIECES) == (
+        "   7  1/5   ✓␣light ★<end>  (the model wanted <end>, not =house)"
+    )
+    many = step(
+        (), (3,), node(1, -1, 3), *(node(t, 0, 0, 9 - t, -2.0) for t in (1, 2, 4, 5))
+    )  # fmt: skip
+    assert terminal.step_line(many, PIECES) == (
+        "   7  0/4   ★=house  (the model wanted =house, not ‹E2 80›, ‹U+001B›[31m, ␣light, …)"
+    )
+
+
+def test_the_speed_has_its_reason_in_plain_passes() -> None:
+    mine = {"target_passes": 4, "tau": 3.0, "seconds": {"verify": 6.0, "decode": 8.0}}
+    base = {"target_passes": 10, "seconds": {"decode": 10.0}}
+    assert list(terminal.why(mine, base, 1.5)) == [
+        "faster, because a step brought 3.00 tokens and cost 2.00 plain passes: 1.50 for the "
+        "model's pass, 0.50 for guessing and upkeep"
+    ]
+    (slower,) = terminal.why(mine, base, 0.9)
+    assert slower.startswith("not faster, because a step brought 3.00 tokens but cost 2.00 plain")
+    assert list(terminal.why(mine, {**base, "target_passes": 0}, 1.0)) == []
+
+
 def trace(*emitted: int) -> Trace:
     header = Header(
         run="r", decoder="recap", knobs={}, model="m\x1b[2J", digest="d", device="cpu",
