@@ -94,6 +94,7 @@ def payload(
         "audited": audited,
         "summary": _summary(trace),
         "start_step": interesting_step(trace) if start_step is None else start_step,
+        "instructive": start_step is None,
     }
 
 

@@ -140,7 +140,7 @@ def test_whitespace_and_special_tokens_are_told_apart(show: Callable[..., Page])
             "".join(chip.locator(".label").all_text_contents())
             for chip in page.locator(".chip.accepted").all()
         ]
-    assert labels == ["<b>bold</b>", "&lt;", "␠the", "↵↵", "⇥", "␠"]
+    assert labels == ["<b>bold</b>", "&lt;", "␣the", "↵↵", "⇥", "␣"]
     blank = page.locator(".chip.accepted .blank").last.bounding_box()
     assert blank is not None and blank["width"] > 4
     focus(page)
@@ -179,12 +179,20 @@ def test_nodes_after_the_end_are_marked_discarded(show: Callable[..., Page]) -> 
     assert "discarded" in page.locator(".caption .why").inner_text()
 
 
-def test_keys_move_by_event_and_by_step_only_with_the_focus(show: Callable[..., Page]) -> None:
+def misses(trace: Trace) -> list[int]:
+    """Steps that ended because the model wanted something else than the guesses there."""
+    steps = trace.run("decoder").steps  # type: ignore[union-attr]
+    return [
+        s.index
+        for s in steps
+        if len(s.emitted) > len(s.walk)
+        and any(n.parent == (s.walk[-1] if s.walk else 0) for n in s.nodes)
+    ]
+
+
+def test_keys_move_by_event_and_by_step(show: Callable[..., Page]) -> None:
     trace = random_trace(9, 30, 8)
     page = show(trace, start_step=5)
-    page.evaluate("document.activeElement.blur()")
-    assert press(page, "ArrowLeft")["step"] == 5
-    focus(page)
     start = state(page)
     assert (start["phase"], start["step"]) == ("emit", 5)
     assert press(page, "ArrowLeft")["phase"] == "walk"
@@ -194,7 +202,7 @@ def test_keys_move_by_event_and_by_step_only_with_the_focus(show: Callable[..., 
     assert press(page, "End")["phase"] == "finish"
     assert press(page, "Home")["phase"] == "prefill"
     steps = trace.run("decoder").steps  # type: ignore[union-attr]
-    first = next(s.index for s in steps if not s.walk)
+    first = misses(trace)[0]
     assert press(page, "r")["step"] == first
     full = [s.index for s in steps if s.walk and all(n.parent != s.walk[-1] for n in s.nodes)]
     after = [i for i in full if i > first] or full
@@ -206,6 +214,97 @@ def test_keys_move_by_event_and_by_step_only_with_the_focus(show: Callable[..., 
     assert page.locator(".help").is_visible()
     press(page, "Escape")
     assert page.locator(".help").is_hidden()
+
+
+def test_keys_work_at_once_and_with_the_focus_nowhere_but_not_in_a_field(
+    show: Callable[..., Page], open_page: Opener, tmp_path: Path
+) -> None:
+    page = show(random_trace(9, 30, 8), start_step=5)
+    assert press(page, "Shift+ArrowRight")["step"] == 6, "the player has the focus on load"
+    page.evaluate("document.activeElement.blur()")
+    assert press(page, "Shift+ArrowRight")["step"] == 7
+    assert press(page, "End")["step"] == 7, "keys that scroll stay the page's own"
+    page.evaluate(
+        """() => {
+          const field = Object.assign(document.createElement('input'), {id: 'field'});
+          document.body.prepend(field);
+          field.focus();
+          it.load(data.payload);
+        }"""
+    )
+    assert page.evaluate("document.activeElement.id") == "field", "who types keeps the focus"
+    assert press(page, "Shift+ArrowLeft", "r")["step"] == 5
+    page.evaluate("document.activeElement.blur(); document.body.style.paddingTop = '3000px'")
+    page.evaluate("scrollTo(0, 0)")
+    assert press(page, "Shift+ArrowRight")["step"] == 5, "out of view"
+
+
+def test_next_miss_goes_through_all_of_them_and_says_when_it_begins_anew(
+    show: Callable[..., Page],
+) -> None:
+    trace = random_trace(9, 30, 8)
+    page = show(trace)
+    press(page, "Home")
+    found = misses(trace)
+    assert len(found) > 3
+    assert [press(page, "r")["step"] for _ in found] == found
+    assert page.locator(".notice").inner_text() == ""
+    assert press(page, "r")["step"] == found[0]
+    assert page.locator(".notice").inner_text() == "past the end: searched on from the start"
+
+
+def test_an_instructive_step_is_named_and_left_for_the_start(show: Callable[..., Page]) -> None:
+    trace = random_trace(9, 30, 8)
+    page = show(trace)
+    assert state(page)["step"] == player.interesting_step(trace)
+    assert page.locator(".notice").inner_text().startswith("opened at an instructive step")
+    page.get_by_role("button", name="from the start").click()
+    assert (state(page)["phase"], page.locator(".notice").inner_text()) == ("prefill", "")
+    assert show(trace, start_step=5).locator(".notice").inner_text() == ""
+
+
+@pytest.mark.parametrize("nodes", [8, 24, 96])
+def test_root_path_and_own_token_are_in_view_and_the_rest_is_counted(
+    show: Callable[..., Page], nodes: int
+) -> None:
+    page = show(random_trace(nodes, 12, nodes))
+    look = """() => {
+      const root = document.querySelector('div').shadowRoot;
+      const stage = root.querySelector('.stage').getBoundingClientRect();
+      const outside = (c) => {
+        const b = c.querySelector('.body').getBoundingClientRect();
+        return b.left < stage.left - 2 || b.top < stage.top - 2
+          || b.right > stage.right + 2 || b.bottom > stage.bottom + 2;
+      };
+      const count = (s) => [...root.querySelectorAll(s)].filter(outside).length;
+      const told = [...root.querySelectorAll('.beyond:not([hidden])')]
+        .reduce((sum, e) => sum + parseInt(e.textContent.slice(1)), 0);
+      return [count('.chip.root, .chip.accepted, .chip.bonus'), count('.chip'), told];
+    }"""
+    hidden = 0
+    for index in range(12):
+        page.evaluate("(i) => it.seekStep(i)", index)
+        story, outside, told = page.evaluate(look)
+        assert (story, told) == (0, outside)
+        hidden += outside
+    assert (hidden > 0) == (nodes == 96)
+    page.get_by_role("button", name="Fit the tree").click()
+    assert page.evaluate(look) == [0, 0, 0]
+
+
+def test_a_phone_shows_the_whole_tree(show: Callable[..., Page]) -> None:
+    page = show(random_trace(24, 6, 24), viewport={"width": 390, "height": 844})
+    for index in range(6):
+        page.evaluate("(i) => it.seekStep(i)", index)
+        page.wait_for_timeout(50)
+        cut = page.evaluate(
+            """() => { const root = document.querySelector('div').shadowRoot;
+              const end = root.querySelector('svg.tree').getBoundingClientRect().bottom;
+              const foot = root.querySelector('.tree-foot').getBoundingClientRect().top;
+              return [...root.querySelectorAll('.chip .body')]
+                .filter((b) => b.getBoundingClientRect().bottom > Math.min(end, foot)).length; }"""
+        )
+        assert cut == 0
 
 
 def test_tab_goes_through_and_leaves(show: Callable[..., Page]) -> None:
@@ -365,6 +464,24 @@ def test_pause_before_reveal_stops_between_guessing_and_the_pass(show: Callable[
     assert page.locator(".chip.accepted, .chip.refused").count() == 0
 
 
+def test_jumps_ask_too_before_they_reveal(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 6, 4), start_step=0)
+    question = "Which guess will the model accept? Press Space to see."
+    main = page.locator(".caption .main")
+    for keys in (("p", "Shift+ArrowRight"), ("r",), ("a",)):
+        before = state(page)["step"]
+        found = press(page, *keys)
+        if found["step"] == before:
+            continue  # no other step of that kind
+        assert found["phase"] == "draft"
+        assert main.inner_text() == question
+        assert page.locator(".chip.accepted, .chip.refused").count() == 0
+    step_before = state(page)["step"]
+    found = press(page, "Shift+ArrowRight")
+    assert (found["step"], found["phase"]) == (step_before, "emit"), "the answer comes first"
+    assert main.inner_text() != question
+
+
 def test_reduced_motion_goes_in_whole_events(show: Callable[..., Page]) -> None:
     page = show(random_trace(8, 3, 4), start_step=0, reduced_motion="reduce")
     page.evaluate("states.length = 0; it.set('speed', '8'); it.play()")
@@ -435,7 +552,7 @@ def test_one_step_of_ten_guesses_is_counted_as_the_glossary_says(
     assert "67 % right" in figures
     assert "1 pass, not 3" in figures
     assert page.locator(".pass").inner_text().startswith("10 guesses, one pass")
-    assert page.locator(".caption .main").inner_text().startswith("2 of 3 tested guesses right")
+    assert page.locator(".caption .main").inner_text().startswith("2 of 3 positions right")
     assert page.locator(".chip.accepted").count() == 2
     term = page.locator(".figures .term", has_text="% right")
     term.focus()
@@ -449,7 +566,7 @@ def test_a_step_without_a_right_guess_says_what_the_model_wanted(
     page = show(bundle([made]), start_step=0)
     want = PIECES[made.nodes[0].pick].decode()
     assert page.locator(".caption .main").inner_text().startswith("No guess right")
-    assert page.locator(".chip.bonus").text_content().replace("★", "") == want.replace(" ", "␠")  # type: ignore[union-attr]
+    assert page.locator(".chip.bonus").text_content().replace("★", "") == want.replace(" ", "␣")  # type: ignore[union-attr]
     assert "the tree was full" in page.locator(".caption .why").inner_text()
     assert "rank 2" in page.locator(".memory .fact").inner_text()
 
@@ -532,6 +649,64 @@ def test_a_slow_run_says_so_and_why(show: Callable[..., Page]) -> None:
     assert abs(tau / cost - speed) < 0.01
     assert abs(verify + rest - cost) < 0.011
     assert abs(verify / rest - 1.5) < 0.02
+    press(page, "Home")
+    assert page.locator(".head .reason").inner_text() == why, "told at every step"
+    page.locator(".figures .term").first.focus()
+    assert why in page.locator(".tip").inner_text()
+
+
+def test_a_long_reading_of_the_prompt_is_in_the_head(show: Callable[..., Page]) -> None:
+    def read_in(seconds: float) -> Trace:
+        events = random_trace(8, 6, 5).events
+        new = {"seconds": seconds}
+        return Trace(tuple(e.model_copy(update=new) if e.type == "prefill" else e for e in events))
+
+    assert "in all" not in show(read_in(0.001)).locator(".figures").inner_text()
+    total = metrics.speedup_total(read_in(30.0))
+    figures = show(read_in(30.0)).locator(".figures")
+    assert f"after the prompt, {total:.2f}× in all" in figures.inner_text()
+
+
+def test_memory_that_was_carried_over_is_named_in_the_head(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 6, 5)
+    first = trace.events[0].model_copy(update={"memory_rows": 150, "scope": "essays"})
+    page = show(Trace((first, *trace.events[1:])))
+    line = page.locator(".who .term")
+    assert line.inner_text() == "memory: 150 rows from earlier runs, scope essays"
+    assert show(trace).locator(".who .term").is_hidden()
+
+
+@pytest.mark.parametrize("projector", [False, True])
+def test_the_controls_are_in_view_on_a_small_screen(
+    show: Callable[..., Page], projector: bool
+) -> None:
+    page = show(random_trace(9, 30, 24), start_step=5)
+    page.evaluate("(on) => it.set('projector', on)", projector)
+    page.wait_for_timeout(100)
+    box = page.locator(".transport").bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 721
+    small = page.evaluate(
+        """() => { const root = document.querySelector('div').shadowRoot;
+          const svg = root.querySelector('.canvas').getScreenCTM().a;
+          return [...root.querySelectorAll('.chip .score, .chip .from-level')]
+            .map((t) => svg * parseFloat(getComputedStyle(t).fontSize)); }"""
+    )
+    assert len(small) > 20
+    assert min(small) >= (12 if projector else 9) - 0.05
+
+
+def test_an_old_picture_waits_faintly_for_a_new_run(show: Callable[..., Page]) -> None:
+    trace = random_trace(8, 6, 5)
+    page = show(trace, start_step=2)
+    page.evaluate("(u) => it.push(u)", player.update(trace.events[:1], "next", 0))
+    assert page.locator(".waiting").inner_text() == "waiting for toy"
+    assert page.locator(".stage.stale .chip").count() == 7
+    assert page.locator(".absent").text_content() == (
+        "plain decoding, where asked for, runs afterwards"
+    )
+    page.evaluate("(u) => it.push(u)", player.update(trace.events[:3], "next", 1))
+    assert page.locator(".waiting").is_hidden()
+    assert page.locator(".stage.stale").count() == 0
 
 
 def test_every_beginning_of_a_run_can_be_drawn(show: Callable[..., Page]) -> None:

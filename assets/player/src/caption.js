@@ -4,13 +4,25 @@ import { growth } from "./beats.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
 const token = (id) => ({ token: id });
+/** Every different token once, how often, and how many more there are. */
+function distinct(ids, most = 2) {
+  const counts = new Map();
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+  const out = [...counts].slice(0, most).map(([id, n], k) => [
+    k ? ", " : "",
+    token(id),
+    n > 1 ? [" ", { say: "player.caption.times", params: { n } }] : "",
+  ]);
+  if (counts.size > most) out.push(` (+${counts.size - most})`);
+  return out.flat(2);
+}
 const list = (ids) => ids.flatMap((id, k) => (k ? [" ", token(id)] : [token(id)]));
 const time = (seconds) => ({ seconds });
 const share = (p) => ({ probability: p });
 
 /** Why memory's knowledge of the wanted token did not make it a guess. */
-function because(step, node) {
-  const fact = wantedFact(step, node);
+function because(model, step, node) {
+  const fact = wantedFact(model, step, node);
   if (fact.known === null) return null;
   const params = {
     wanted: token(fact.token),
@@ -20,14 +32,29 @@ function because(step, node) {
     cut: { cut: fact.cut },
     p: share(fact.probability),
     share: share(fact.share),
+    ...cutNumbers(fact),
   };
+  if (fact.known === "yes" && fact.cut === "score" && params.limit)
+    return say("why.cut.score_of", params);
   if (fact.known === "yes" && fact.cut) return say(`why.cut.${fact.cut}`, params);
+  if (fact.known === "nothing" && fact.row)
+    return say(`why.${fact.row}`, { ...params, node: token(step.nodes[node].token) });
   // Nobody asked during growth: the guess could not have been made, whatever memory knew.
   if (fact.known === "yes") return say(fact.asked ? "why.known" : "why.unasked_known", params);
   return say(
     `why.${{ level: "level", no: "unknown", nothing: "nothing", unasked: "unasked" }[fact.known]}`,
     params,
   );
+}
+
+/** The numbers that a score was cut by, where they were recorded. */
+export function cutNumbers(fact) {
+  if (fact.limit === undefined || fact.branch === null) return {};
+  return {
+    share: { number: fact.share, digits: 4 },
+    branch: { number: fact.branch, digits: fact.branch < 0.1 ? 4 : 2 },
+    limit: { number: fact.limit, digits: 4 },
+  };
 }
 
 export function sourceOf(level) {
@@ -73,7 +100,7 @@ function verify(step) {
     : { main: say("verify_none", params), why: say("verify_none_why", params) };
 }
 
-function walk(step, place) {
+function walk(model, step, place) {
   const from = place.at === 0 ? 0 : step.walk[place.at - 1];
   if (place.at < step.walk.length) {
     const node = step.nodes[step.walk[place.at]];
@@ -85,11 +112,11 @@ function walk(step, place) {
       }),
     };
   }
-  return whole(step);
+  return whole(model, step);
 }
 
 /** The whole step: what was right, what the model wanted instead, and why it was no guess. */
-function whole(step) {
+function whole(model, step) {
   const kept = Math.min(step.walk.length, step.emitted.length);
   const clipped = step.emitted.length <= step.walk.length;
   const right = step.walk.slice(0, kept).map((n) => step.nodes[n].token);
@@ -113,9 +140,9 @@ function whole(step) {
   if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const p = share(Math.exp(step.nodes[end].top[0][1]));
-  const reason = because(step, end) ?? say("why.target", { bonus, p, margin });
+  const reason = because(model, step, end) ?? say("why.target", { bonus, p, margin });
   if (!children.length) return { main: say("full", params), why: reason };
-  const wrong = list(children.slice(0, 2));
+  const wrong = distinct(children);
   return {
     main: say(kept ? "partial" : "reject", { ...params, wrong, of: kept + 1 }),
     why: reason,
@@ -135,7 +162,7 @@ function finish(model, payload) {
   return {
     main: say(`finish.${end.reason}`, {
       n: tokens,
-      passes: steps.length,
+      passes: { say: "player.now_passes", params: { n: steps.length } },
       message: end.message ?? "",
     }),
     why: payload.live ? say("finish_live") : { speed: true },
@@ -149,6 +176,6 @@ export function caption(model, payload, place) {
   if (place.phase === "finish") return finish(model, payload);
   if (place.phase === "draft") return draft(step, place);
   if (place.phase === "verify") return verify(step);
-  if (place.phase === "walk") return walk(step, place);
-  return whole(step);
+  if (place.phase === "walk") return walk(model, step, place);
+  return whole(model, step);
 }

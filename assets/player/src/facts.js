@@ -19,7 +19,7 @@ const probability = (step, node, token) => {
  * asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
  * level had it, the mixture dropped it), "yes" (a candidate), "unasked" (nothing was recorded).
  */
-export function wantedFact(step, node) {
+export function wantedFact(model, step, node) {
   const want = step.nodes[node].pick;
   const fact = {
     token: want,
@@ -30,7 +30,21 @@ export function wantedFact(step, node) {
   if (step.evidence?.kind !== "memory") return { ...fact, known: null };
   if (!lookup) return { ...fact, known: "unasked" };
   const rank = lookup.candidates.findIndex((c) => c[0] === want);
-  const base = { ...fact, asked: lookup.expanded, of: lookup.candidates.length };
+  const knobs = model.decoder.header?.knobs ?? {};
+  const base = {
+    ...fact,
+    asked: lookup.expanded,
+    of: lookup.candidates.length,
+    // One matrix row answers here; the fixed tree keeps its shape even where there is none.
+    row:
+      model.decoder.header?.decoder !== "token_recycling"
+        ? undefined
+        : knobs.tree === "static"
+          ? "no_row_fixed"
+          : "no_row",
+    limit: typeof knobs.least_score === "number" ? knobs.least_score : undefined,
+    branch: node === 0 ? 1 : step.nodes[node].score,
+  };
   if (rank >= 0) {
     const [, share, level, became, cut] = lookup.candidates[rank];
     return { ...base, known: "yes", rank: rank + 1, share, level, cut, node: became };
@@ -94,7 +108,7 @@ export function memory(model, place, focus, picture) {
     guess: guess(step, focus, picture),
     // At a guess that was refused the question is what the model wanted in its place.
     wanted: revealed
-      ? wantedFact(step, isRefused(picture, focus) ? step.nodes[focus].parent : focus)
+      ? wantedFact(model, step, isRefused(picture, focus) ? step.nodes[focus].parent : focus)
       : null,
     refused: isRefused(picture, focus),
   };

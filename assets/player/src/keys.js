@@ -1,4 +1,5 @@
-// Keys act only while the focus is inside the player, and never swallow what a control needs.
+// Keys act while the focus is inside the player, or nowhere while the player is in view; they never
+// swallow what a control needs.
 import { growth } from "./beats.js";
 
 /** The next guess in growth order from the focused one. */
@@ -22,7 +23,7 @@ const ACTIONS = {
   PageDown: (p) => p.seekStep(p.scene.place.step + 10),
   Home: (p) => p.seek(0),
   End: (p) => p.seek(Infinity),
-  r: (p) => p.next("reject"),
+  r: (p) => p.next("miss"),
   a: (p) => p.next("full"),
   l: (p) => p.set("loop", !p.loop),
   p: (p) => p.set("reveal", !p.reveal),
@@ -40,28 +41,52 @@ function escape(player) {
   return true;
 }
 
-/** Listen on the player; returns what stops listening. */
+// With the focus nowhere these scroll the page, which is what a reader expects of them.
+const SCROLLS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]);
+
+/** Whether most of the player, or most of the window, shows it. */
+function inView(element) {
+  const { top, bottom, height } = element.getBoundingClientRect();
+  const seen = Math.min(bottom, innerHeight) - Math.max(top, 0);
+  return height > 0 && seen > 0.5 * Math.min(height, innerHeight);
+}
+
+/** Listen on the player and on the page; returns what stops listening. */
 export function keys(player) {
-  const listen = (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-    const target = event.target;
-    if (target.closest("select, input, textarea")) return;
-    if (event.key === "Escape") {
-      if (escape(player)) event.preventDefault();
-      return;
-    }
-    // Space presses a focused button, as everywhere; a scrolled panel keeps its own scroll keys.
-    if (event.key === " " && target.closest("button")) return;
-    if (
-      target.closest(".scroll") &&
-      ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key)
-    )
-      return;
-    const action = ACTIONS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!action) return;
-    event.preventDefault();
-    action(player, event);
+  const inside = (event) => {
+    player.element.classList.remove("led");
+    press(player, event);
   };
-  player.element.addEventListener("keydown", listen);
-  return () => player.element.removeEventListener("keydown", listen);
+  const nowhere = (event) => {
+    const idle = [document.body, document.documentElement].includes(event.target);
+    if (!idle || document.body.isContentEditable || SCROLLS.has(event.key)) return;
+    if (inView(player.element)) press(player, event);
+  };
+  player.element.addEventListener("keydown", inside);
+  document.addEventListener("keydown", nowhere);
+  return () => {
+    player.element.removeEventListener("keydown", inside);
+    document.removeEventListener("keydown", nowhere);
+  };
+}
+
+function press(player, event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+  const target = event.target;
+  if (target.closest("select, input, textarea")) return;
+  if (event.key === "Escape") {
+    if (escape(player)) event.preventDefault();
+    return;
+  }
+  // Space presses a focused button, as everywhere; a scrolled panel keeps its own scroll keys.
+  if (event.key === " " && target.closest("button")) return;
+  if (
+    target.closest(".scroll") &&
+    ["ArrowUp", "ArrowDown", "PageUp", "PageDown"].includes(event.key)
+  )
+    return;
+  const action = ACTIONS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (!action) return;
+  event.preventDefault();
+  action(player, event);
 }

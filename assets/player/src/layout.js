@@ -109,7 +109,7 @@ export function layout(items, onWalk, stage) {
     width: (id) => widths.get(id),
     chip: font * 1.9,
     row: font * stage.rowRatio,
-    gap: font * 2.2,
+    gap: font * (stage.gap ?? 2.2),
     indent: font * 1.6,
     room: stage.width,
   };

@@ -116,6 +116,13 @@ export function modelOf(payload) {
   return model;
 }
 
+/** Whether a step ended because the model wanted something else than the guesses there. */
+export function missed(step) {
+  const kept = Math.min(step.walk.length, step.emitted.length);
+  const end = kept > 0 ? step.walk[kept - 1] : 0;
+  return step.emitted.length > step.walk.length && step.nodes.some((n) => n.parent === end);
+}
+
 /** What became of a step's guesses: none (nothing guessed), full, partial or reject. */
 export function outcome(step) {
   if (step.nodes.length < 2) return "none";

@@ -1,7 +1,7 @@
 // The player: holds the time, listens, and lets the painters draw scene(payload, time).
 import { Feed } from "./feed.js";
 import { keys } from "./keys.js";
-import { modelOf, outcome } from "./model.js";
+import { missed, modelOf, outcome } from "./model.js";
 import { Motion } from "./motion.js";
 import { beatsOf, scene } from "./scene.js";
 import { Strings } from "./strings.js";
@@ -26,7 +26,7 @@ export class Player {
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
-    this.chosen = null;
+    this.chosen = this.notice = null;
     this.version = 0;
     this.t = 0;
     this.motion = new Motion(this);
@@ -72,7 +72,19 @@ export class Player {
     const start = this.model.decoder.steps.findIndex((s) => s.index === payload.start_step);
     this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
     this.chosen = null;
+    const instructive = payload.instructive && start > 0 && !this.follow;
+    this.notice = instructive ? "opened" : null;
     this.#events(true);
+    if (!this.follow && this.payload.events.length) this.#takeFocus();
+  }
+
+  /** Keys work at once, unless a person is typing or choosing something. */
+  #takeFocus() {
+    const held = document.activeElement;
+    if (held?.closest("input, textarea, select, [contenteditable], [role=option]")) return;
+    // The ring shows as soon as a key is used; nobody asked for it yet.
+    this.element.classList.add("led");
+    this.element.focus({ preventScroll: true });
   }
 
   /** Take in what a running decoder sent: events numbered from `update.first`. */
@@ -194,16 +206,25 @@ export class Player {
   }
 
   /** A person moved: no longer follow the running decoder. */
-  #byHand(t) {
+  #byHand(t, notice = null) {
     this.follow = false;
+    this.notice = notice;
     this.pause();
     this.go(t);
   }
 
-  /** Show a step complete; -1 is the prefill. */
-  seekStep(step) {
-    const last = this.model.decoder.steps.length - 1;
-    this.#byHand(this.beats.endOf(Math.min(Math.max(step, -1), last)));
+  /** Show a step complete, or as the question that it asks; -1 is the prefill. */
+  seekStep(step, notice = null) {
+    const { steps } = this.model.decoder;
+    const to = Math.min(Math.max(step, -1), steps.length - 1);
+    const asks = this.reveal && to >= 0 && steps[to].nodes.length > 1;
+    this.#byHand(asks ? this.beats.beforeReveal(to) : this.beats.endOf(to), notice);
+  }
+
+  /** Whether the guesses are all made and the model's answer is still to be guessed. */
+  get asks() {
+    const { phase, at, of, fraction } = this.scene.place;
+    return this.reveal && phase === "draft" && at === of - 1 && fraction >= 1;
   }
 
   seek(t) {
@@ -217,20 +238,22 @@ export class Player {
   stepBy(n) {
     const { step, phase } = this.beats.at(this.t);
     const whole = step < 0 || phase === "emit" || phase === "finish";
-    if (n > 0) {
+    if (n > 0 && this.asks) this.#byHand(this.beats.endOf(step));
+    else if (n > 0) {
       const last = this.model.decoder.steps.length - 1;
       if (step >= last && whole) this.#byHand(this.beats.last);
       else this.seekStep(whole ? step + n : step + n - 1);
     } else this.seekStep(phase === "finish" ? step : step + n);
   }
 
-  /** The next step with that outcome, from here on and then from the start. */
+  /** The next step that ended in a miss, or with that outcome, from here on and then from the start. */
   next(kind) {
     const { steps } = this.model.decoder;
     const here = this.beats.at(this.t).step;
     for (let k = 1; k <= steps.length; k++) {
       const i = (here + k + steps.length) % steps.length;
-      if (outcome(steps[i]) === kind) return this.seekStep(i);
+      if (kind === "miss" ? missed(steps[i]) : outcome(steps[i]) === kind)
+        return this.seekStep(i, here + k >= steps.length ? "wrapped" : null);
     }
     return undefined;
   }
@@ -245,6 +268,7 @@ export class Player {
     this[name] = value;
     this.element.classList.toggle("projector", this.projector);
     if (name === "projector") this.tree.forget();
+    if (name === "reveal") this.version++;
     this.transport.refresh();
     this.draw();
   }
@@ -263,6 +287,7 @@ export class Player {
   play() {
     if (this.t >= this.beats.last - 1e-9 && !this.payload.live) this.go(0);
     this.playing = true;
+    this.notice = null;
     this.motion.start();
     this.draw();
   }

@@ -135,7 +135,7 @@ function joined(left, right) {
 /** One glyph -> how to show it: {kind, shown, raw}; kinds: text, space, newline, tab, control. */
 function glyph(text) {
   const code = text.codePointAt(0);
-  if (text === " ") return { kind: "space", shown: "␠", raw: text };
+  if (text === " ") return { kind: "space", shown: "␣", raw: text };
   if (text === "\n" || text === "\r\n") return { kind: "newline", shown: "↵", raw: text };
   if (text === "\t") return { kind: "tab", shown: "⇥", raw: text };
   if (code < 32) return { kind: "control", shown: CONTROL[code], raw: text };

@@ -32,9 +32,12 @@ export function equality(model, payload) {
 
 /** The figures beside it, from the summary that came with the events. */
 export function figures(payload) {
-  const { decoder, baseline, speedup_decode: speed } = payload.summary ?? {};
+  const { decoder, baseline, speedup_decode: speed, speedup_total: total } = payload.summary ?? {};
+  const { total: all, decode } = decoder?.seconds ?? {};
   return {
     speed: speed ?? null,
+    total: total ?? null,
+    reading: all > 0 ? (all - decode) / all : null, // share of the run's seconds
     passes: decoder?.target_passes ?? null,
     plainPasses: baseline?.finish ? baseline.target_passes : null,
     tokens: decoder?.tokens ?? null,

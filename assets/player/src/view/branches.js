@@ -5,8 +5,9 @@ import { s } from "./dom.js";
 // The marks as lines in a box of 10 x 10: text would cost a layout each.
 const CHECK = "M1,5.4 L4,8.4 L9,1.8";
 const CROSS = "M1.8,1.8 L8.2,8.2 M8.2,1.8 L1.8,8.2";
+const DASH = "M2.5,5 L7.5,5";
 const CIRCLE = "M1.5,5 a3.5,3.5 0 1 0 7,0 a3.5,3.5 0 1 0 -7,0 M2,9 L8,1";
-const PATHS = { accepted: CHECK, refused: CROSS, passed: CROSS, discarded: CIRCLE };
+const PATHS = { accepted: CHECK, refused: CROSS, passed: DASH, discarded: CIRCLE };
 
 export class Branches {
   constructor(player, chips, canvas) {
@@ -52,7 +53,7 @@ export class Branches {
         edge = s("path", { d: curve(placed.boxes.get(item.parent), box, player.narrow, font) });
         edges.append(edge);
       }
-      const chip = painter.draw(item, box, crowded);
+      const chip = painter.draw(item, box, crowded, painter.small(placed.scale));
       chips.append(chip.g);
       this.parts.set(item.id, { ...chip, edge, item, box });
     }

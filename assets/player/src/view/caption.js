@@ -18,10 +18,14 @@ export class Caption {
   }
 
   update(scene) {
-    const key = `${scene.place.beat}|${this.player.version}`;
+    const asks = this.player.asks;
+    const key = `${scene.place.beat}|${asks}|${this.player.version}`;
     if (key === this.key) return;
     this.key = key;
-    const { main, why } = scene.caption;
+    const { main, why } = asks
+      ? { main: { key: "player.caption.ask" }, why: { key: "player.caption.ask_why" } }
+      : scene.caption;
+    this.element.classList.toggle("asks", asks);
     put(this.main, sentence(this.player, main));
     put(this.why, why?.speed ? speedSentence(this.player) : why ? sentence(this.player, why) : "");
     this.#speak();

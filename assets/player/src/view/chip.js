@@ -4,6 +4,9 @@ import { measure, s } from "./dom.js";
 
 const MONO = 'ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
+// A larger figure would touch the row below.
+const SCORE_FITS = 0.82;
+
 export class Chips {
   constructor(player) {
     this.player = player;
@@ -13,21 +16,23 @@ export class Chips {
     return this.player.projector ? 24 : this.player.wide ? 16 : 14;
   }
 
-  /** Badges and figures, as a share of the token's own type. */
-  get #small() {
-    return this.player.projector ? 0.75 : 0.66;
+  /** Badges and figures, as a share of the token's own type, to be read at the scale `k`. */
+  small(k) {
+    const least = (this.player.projector ? 12 : 9) / (this.font * k);
+    return Math.min(0.95, Math.max(this.player.projector ? 0.75 : 0.66, least));
   }
 
   /** What the layout needs to know of every node, the bonus token last. */
-  items(tree) {
+  items(tree, k = 1, most = null) {
     const { model, strings } = this.player;
     const font = this.font;
-    const limit = tree.nodes.length > 40 ? 11 : 14;
+    const badgeType = `700 ${font * this.small(k)}px ${MONO}`;
+    const limit = most ?? (tree.nodes.length > 40 ? 11 : 14);
     const items = tree.nodes.map((n) => {
       const pieces = shorten(model.look(n.token), limit);
       const badge = n.id ? strings.say(`player.badge.${n.source}`) : "";
       const shown = badge.startsWith("player.") ? "?" : badge;
-      const cap = shown ? measure(shown, `700 ${font * this.#small}px ${MONO}`) + font * 0.5 : 0;
+      const cap = shown ? measure(shown, badgeType) + font * 0.5 : 0;
       const words = pieces.reduce((sum, p) => sum + this.#pieceWidth(p, font), 0);
       return {
         id: n.id,
@@ -67,7 +72,7 @@ export class Chips {
   }
 
   /** The elements of one node: {g, mark}. `crowded` leaves its figures to the tooltip. */
-  draw(item, box, crowded) {
+  draw(item, box, crowded, small) {
     const { font } = this;
     const r = font * 0.5;
     const size = font * 0.062;
@@ -78,7 +83,7 @@ export class Chips {
             transform: `translate(${(box.w - font * 0.92).toFixed(1)},${((box.h - font * 0.62) / 2).toFixed(1)}) scale(${size.toFixed(3)})`,
           })
         : null;
-    const label = this.#label(item, box, crowded);
+    const label = this.#label(item, box, crowded, small);
     const cap = item.cap
       ? s("path", {
           class: "cap",
@@ -103,7 +108,7 @@ export class Chips {
   }
 
   /** The pieces side by side; a blank is drawn, since few fonts hold a sign for it. */
-  #label(item, box, crowded) {
+  #label(item, box, crowded, small) {
     const { font } = this;
     const y = box.h / 2 + font * 0.35;
     let x = item.cap + font * (item.cap ? 0.34 : 0.6);
@@ -133,17 +138,17 @@ export class Chips {
             class: "from-level",
             x: item.cap / 2,
             y: (box.h / 2 + font * (item.id < 0 ? 0.36 : 0.24)).toFixed(1),
-            "font-size": item.id < 0 ? font : font * this.#small,
+            "font-size": item.id < 0 ? font : font * small,
           },
           item.badge,
         ),
       );
     const { score } = item.node;
-    if (score !== null && score !== undefined && !crowded)
+    if (score !== null && score !== undefined && !crowded && small <= SCORE_FITS)
       spans.push(
         s(
           "tspan",
-          { class: "score", x: box.w - 2, y: box.h + font * 0.72, "font-size": font * this.#small },
+          { class: "score", x: box.w - 2, y: box.h + font * 0.78, "font-size": font * small },
           this.player.strings.prob(score),
         ),
       );

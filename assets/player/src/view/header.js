@@ -13,13 +13,21 @@ export class Header {
     this.speed = h("span", { class: "speed" });
     this.terms = {};
     for (const name of ["speedup_decode", "passes", "tau", "acceptance"])
-      this.terms[name] = term(player, name, "");
+      this.terms[name] = term(
+        player,
+        name,
+        "",
+        name === "speedup_decode" ? () => [totalSentence(player), speedSentence(player)] : undefined,
+      );
+    this.memory = term(player, "memory_rows", "", () => [this.#scope()]);
+    this.reason = h("p", { class: "reason" });
     this.notes = h("div", { class: "figures" }, Object.values(this.terms));
     this.element = h(
       "header",
       { class: "head" },
-      h("div", { class: "who" }, this.title, this.where),
+      h("div", { class: "who" }, this.title, this.where, this.memory),
       h("div", { class: "verdict" }, this.badge, this.speed, this.notes),
+      this.reason,
     );
   }
 
@@ -48,6 +56,14 @@ export class Header {
           })
         : "",
     );
+    const rows = header?.memory_rows ?? 0;
+    this.memory.hidden = rows === 0;
+    text(
+      this.memory,
+      rows
+        ? strings.say("player.memory_rows", { n: rows, scope: shown(header.scope ?? "default") })
+        : "",
+    );
     // Long names are cut after two lines; pointing at them shows the rest.
     this.title.title = this.title.textContent;
     this.where.title = this.where.textContent;
@@ -69,6 +85,11 @@ export class Header {
     this.#figures();
   }
 
+  #scope() {
+    const { strings, model } = this.player;
+    return strings.say("player.memory_scope", { scope: model.decoder.header?.scope ?? "default" });
+  }
+
   #stage(stage) {
     const name = `player.stage.${stage.name}`;
     return {
@@ -86,9 +107,22 @@ export class Header {
     text(this.speed, strings.say("player.times", { value: strings.num(f.speed, digits) }));
     this.speed.classList.toggle("slow", f.speed !== null && f.speed < 1);
     const word = f.speed >= 1.005 ? "faster" : f.speed <= 0.995 ? "slower" : "same";
-    const passes = f.plainPasses === null ? "player.passes_tokens" : "player.passes_not";
+    const passes =
+      f.plainPasses === null
+        ? "player.passes_tokens"
+        : f.plainPasses === f.passes
+          ? "player.passes_same"
+          : "player.passes_not";
+    // Where reading the prompt took long, the gain after it is not the whole truth.
+    const both = f.speed !== null && f.total !== null && f.reading > 0.2;
+    text(this.reason, reason(payload) ? speedSentence(this.player) : "");
+    this.reason.hidden = this.reason.textContent === "";
     const found = {
-      speedup_decode: f.speed === null ? "" : strings.say(`player.speed.${word}`),
+      speedup_decode: f.speed === null
+          ? ""
+          : both
+            ? strings.say("player.speed.after", { total: strings.num(f.total, 2) })
+            : strings.say(`player.speed.${word}`),
       passes:
         f.passes === null || !f.tokens
           ? ""
@@ -109,6 +143,18 @@ export class Header {
       this.terms[name].hidden = value === "";
     }
   }
+}
+
+const shown = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
+
+/** The speed-up with the reading of the prompt in it, and how much of the time that was. */
+export function totalSentence({ strings, payload }) {
+  const { total, reading } = figures(payload);
+  if (total === null || reading === null) return "";
+  return strings.say("player.speed.total", {
+    total: strings.num(total, 2),
+    share: strings.num(100 * reading),
+  });
 }
 
 /** Why the run was as fast as it was, in one sentence of measured ratios. */

@@ -16,14 +16,17 @@ const KEYS = [
   "projector",
   "help",
 ];
-const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
+const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
 const TERMS = [
   "tau",
   "acceptance",
   "speedup_decode",
   "passes",
   "prefill",
+  "blocks",
   "weight",
+  "sure",
+  "share",
   "mixed",
   "coverage",
   "margin",
@@ -76,7 +79,7 @@ export class Help {
                 h(
                   "span",
                   { class: "swatch", "aria-hidden": "true" },
-                  { accepted: "✓", refused: "✗", bonus: "★", discarded: "∅" }[state] ?? " ",
+                  { accepted: "✓", refused: "✗", passed: "–", bonus: "★", discarded: "∅" }[state] ?? " ",
                 ),
                 `${say(`state.${state}`)}: ${say(`state_why.${state}`)}`,
               ),

@@ -32,10 +32,12 @@ export class Lanes {
     );
     this.svg = s(
       "svg",
-      { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e) },
+      { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e), onpointermove: (e) => this.#tell(e) },
+      this.hint,
       s("defs", {}, s("clipPath", { id: "sv-past" }, this.clip)),
       s("g", { class: "rest", transform: "translate(0,8)" }, this.blocks),
       s("g", { transform: "translate(0,8)" }, this.past),
+      this.absent,
       s("g", { transform: "translate(0,8)" }, this.head),
     );
     this.labels = [h("div", { class: "lane-name mine" }), h("div", { class: "lane-name" })];
@@ -43,13 +45,16 @@ export class Lanes {
     this.now = h("span", { class: "now" });
     this.axisBox = h("div", { class: "axis", role: "group" });
     this.note = term(player, "prefill", "");
+    this.notice = h("span", { class: "notice", role: "status" });
+    this.hint = s("title");
+    this.absent = s("text", { class: "absent", x: 4, y: 8 + HEIGHT + GAP + HEIGHT / 2 + 4.5 });
     this.element = h(
       "section",
       { class: "lanes" },
       h("div", { class: "lane-names" }, this.labels),
       this.svg,
       h("div", { class: "lane-counts" }, this.counts),
-      h("div", { class: "lane-foot" }, this.now, this.note, this.axisBox),
+      h("div", { class: "lane-foot" }, this.now, this.note, this.notice, this.axisBox),
     );
   }
 
@@ -88,10 +93,9 @@ export class Lanes {
     const name = model.decoder.header?.decoder ?? "";
     const key = `player.decoder.${name}`;
     text(this.labels[0], strings.has(key) ? strings.say(key) : name);
-    text(
-      this.labels[1],
-      model.baseline.header ? strings.say("player.plain") : strings.say("player.plain_missing"),
-    );
+    text(this.labels[1], strings.say("player.plain"));
+    const absent = this.player.payload.live ? "player.plain_later" : "player.plain_missing";
+    text(this.absent, model.baseline.header || !name ? "" : strings.say(absent));
     const lead = model.decoder.prefill?.seconds;
     this.note.hidden = lead === undefined;
     if (lead !== undefined)
@@ -121,6 +125,8 @@ export class Lanes {
     const paths = new Map();
     const labels = [];
     let from = first(this.axis);
+    // Some numbers and not others would look as if the others were zero.
+    const narrowest = Math.min(...stops.map((to, i) => this.#x(to) - this.#x(stops[i - 1] ?? from)));
     stops.forEach((to, i) => {
       const x = this.#x(from);
       const w = this.#x(to) - x;
@@ -129,7 +135,7 @@ export class Lanes {
       const shade = lane ? "plain" : `e${Math.min(emitted, 6)}`;
       const r = Math.min(3, Math.max(0, (w - gap) / 3));
       paths.set(shade, (paths.get(shade) ?? "") + block(x, y, Math.max(0.4, w - gap), HEIGHT, r));
-      if (!lane && w >= 14)
+      if (!lane && narrowest >= 14)
         labels.push(
           s(
             "text",
@@ -147,14 +153,30 @@ export class Lanes {
     );
   }
 
-  #point(event) {
+  #step(event) {
     const box = this.svg.getBoundingClientRect();
     const { decoder } = this.player.model;
     const from = first(this.axis);
     const value = from + ((event.clientX - box.left) / box.width) * (this.scaleMax - from);
     const stops = ends(decoder, this.axis);
     const found = stops.findIndex((e) => e >= value);
-    if (stops.length) this.player.seekStep(found < 0 ? stops.length - 1 : found);
+    return found < 0 ? stops.length - 1 : found;
+  }
+
+  #point(event) {
+    const step = this.#step(event);
+    if (step >= 0) this.player.seekStep(step);
+  }
+
+  /** The number that a narrow block cannot hold. */
+  #tell(event) {
+    const { strings, model } = this.player;
+    const found = this.#step(event);
+    const step = model.decoder.steps[found];
+    text(
+      this.hint,
+      step ? strings.say("player.block", { n: step.emitted.length, step: found + 1 }) : "",
+    );
   }
 
   resize(width) {
@@ -169,6 +191,7 @@ export class Lanes {
   update(scene) {
     const { strings } = this.player;
     const { clock } = scene;
+    this.#notice();
     const value =
       this.axis === "seconds"
         ? clock.seconds
@@ -191,6 +214,25 @@ export class Lanes {
     text(this.counts[0], strings.say("player.count", { n: clock.tokens }));
     const other = clock.baseline && this.#baseline(scene, value);
     text(this.counts[1], other === null ? "" : strings.say("player.count", { n: other }));
+  }
+
+  /** Why the player stands where it stands, when that was not a person's doing. */
+  #notice() {
+    const { strings, notice } = this.player;
+    const key = `${notice}|${strings.lang}`;
+    if (key === this.noticed) return;
+    this.noticed = key;
+    const back = () =>
+      h(
+        "button",
+        { type: "button", class: "from-start", onclick: () => this.player.seek(0) },
+        strings.say("player.notice.start"),
+      );
+    put(
+      this.notice,
+      notice ? strings.say(`player.notice.${notice}`) : "",
+      notice === "opened" ? back() : null,
+    );
   }
 
   /** How far plain decoding was at the playhead. */

@@ -1,4 +1,5 @@
 // The evidence of the node in focus: what every level answered, how it was mixed, what was cut.
+import { cutNumbers } from "../caption.js";
 import { chip, h, put } from "./dom.js";
 import { Levels } from "./levels.js";
 import { sentence } from "./say.js";
@@ -96,14 +97,14 @@ export class Memory {
         h(
           "p",
           { class: "knew" },
-          this.say(`known.${w.known}`, {
+          this.say(`known.${(w.known === "nothing" && w.row) || w.known}`, {
             rank: w.rank ?? 0,
             of: w.of ?? 0,
             level: { source: w.level === 0 ? "copy" : `level${w.level}` },
             share: { probability: w.share ?? 0 },
           }),
           w.known === "yes" && w.cut
-            ? [" ", this.say(`why_cut.${w.cut}`)]
+            ? [" ", this.#cut(w)]
             : w.known === "yes" && w.node >= 0
               ? [" ", this.say("was_guess")]
               : null,
@@ -116,11 +117,17 @@ export class Memory {
     );
   }
 
+  #cut(w) {
+    const numbers = w.cut === "score" ? cutNumbers(w) : {};
+    return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, numbers);
+  }
+
   #levels(m) {
     if (m.asked === null) return [h("p", { class: "quiet" }, this.say("memory_unasked"))];
     const out = [];
     if (!m.asked) out.push(h("p", { class: "quiet" }, this.say("memory_afterwards")));
-    if (!m.hits.length) out.push(h("p", { class: "quiet" }, this.say("memory_empty")));
+    if (!m.hits.length && !m.wanted?.row)
+      out.push(h("p", { class: "quiet" }, this.say("memory_empty")));
     out.push(...m.hits.map((hit) => this.levels.level(hit, m.hits.length)));
     if (m.hits.length === 1) out.push(h("p", { class: "quiet" }, this.say("memory_single")));
     if (m.candidates.length) out.push(this.levels.mixed(m));

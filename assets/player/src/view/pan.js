@@ -4,6 +4,7 @@ export class Pan {
   constructor(svg, redraw) {
     this.redraw = redraw;
     this.zoom = 1;
+    this.whole = false; // everything in view, however small
     this.offset = { x: 0, y: 0 };
     this.#listen(svg);
   }
@@ -15,6 +16,7 @@ export class Pan {
 
   by(factor) {
     this.zoom = factor ? clamp(this.zoom * factor, 0.3, 4) : 1;
+    this.whole = factor === 0 && !this.whole;
     this.offset = { x: 0, y: 0 };
     this.redraw();
   }

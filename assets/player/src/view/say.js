@@ -7,6 +7,7 @@ function value(context, param) {
   if (Array.isArray(param)) return param.map((p) => value(context, p));
   if (typeof param === "number") return strings.num(param);
   if (param === null || typeof param !== "object") return param;
+  if ("say" in param) return sentence(context, { key: param.say, params: param.params });
   if ("token" in param) return chip(model, param.token);
   if ("seconds" in param) return strings.time(param.seconds);
   if ("probability" in param) return strings.prob(param.probability);

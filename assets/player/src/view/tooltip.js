@@ -54,10 +54,11 @@ export class Tooltip {
 }
 
 /** A word of the glossary: a button that tells its definition. */
-export function term(player, name, label) {
+export function term(player, name, label, more = () => []) {
   const button = h("button", { type: "button", class: "term" }, label);
   return player.tooltip.attach(button, () => [
     player.strings.say(`player.term.${name}`),
     player.strings.say(`player.define.${name}`),
+    ...more(),
   ]);
 }

@@ -70,7 +70,7 @@ export class Transport {
       button("event_back", "back", () => player.eventBy(-1), "←"),
       button("event_next", "on", () => player.eventBy(1), "→"),
       button("step_next", "on2", () => player.stepBy(1), "Shift+→"),
-      button("next_reject", "cross", () => player.next("reject"), "R"),
+      button("next_miss", "cross", () => player.next("miss"), "R"),
       button("next_full", "check", () => player.next("full"), "A"),
     );
     this.speed = h(

@@ -3,11 +3,12 @@ import { layout } from "../layout.js";
 import { plain } from "../text.js";
 import { Branches } from "./branches.js";
 import { Chips } from "./chip.js";
+import { Beyond } from "./beyond.js";
 import { h, put, s, text } from "./dom.js";
 import { Pan } from "./pan.js";
 
-const MARKS = { accepted: "✓", refused: "✗", discarded: "∅" };
-const STATES = ["accepted", "refused", "bonus", "unreached", "discarded"];
+const MARKS = { accepted: "✓", refused: "✗", passed: "–", discarded: "∅" };
+const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
 const PAD = 12;
 
 export class Tree {
@@ -19,14 +20,16 @@ export class Tree {
     this.sweep = s("rect", { class: "sweep", rx: 6 });
     this.svg = s("svg", { class: "tree", role: "group" }, this.sweep, this.canvas);
     this.zoomBox = h("div", { class: "zoom", role: "group" });
-    this.box = h("div", { class: "stage" }, this.svg);
+    this.beyond = new Beyond(player);
+    this.waiting = h("p", { class: "waiting", role: "status", hidden: true });
+    this.box = h("div", { class: "stage" }, this.svg, this.beyond.elements, this.waiting);
     this.legend = h("ul", { class: "legend states" });
     this.element = h(
       "section",
       { class: "panel tree-panel" },
-      h("div", { class: "panel-head" }, this.heading, this.note),
+      h("div", { class: "panel-head" }, this.heading, this.note, this.zoomBox),
       this.box,
-      h("div", { class: "tree-foot" }, this.legend, this.zoomBox),
+      h("div", { class: "tree-foot" }, this.legend),
     );
     this.size = { width: 520, height: 320 };
     this.key = "";
@@ -105,14 +108,13 @@ export class Tree {
   forget() {
     this.layouts.clear();
     this.key = "";
+    this.tall = 0;
   }
 
   resize(width, height) {
-    if (
-      width < 20 ||
-      (Math.abs(width - this.size.width) < 1 && Math.abs(height - this.size.height) < 1)
-    )
-      return false;
+    // A phone's stage is as tall as its tree: its height is an answer, not a question.
+    const taller = !this.player.narrow && Math.abs(height - this.size.height) >= 1;
+    if (width < 20 || (Math.abs(width - this.size.width) < 1 && !taller)) return false;
     this.size = { width, height };
     this.forget();
     return true;
@@ -122,11 +124,10 @@ export class Tree {
     const key = `${tree.key}|${this.player.model.units.length && tree.key === "prefill" ? "p" : ""}`;
     let found = this.layouts.get(key);
     if (!found) {
-      const items = this.chips.items(tree);
       const phone = this.player.narrow;
       const font = this.chips.font;
       const dense = tree.nodes.length > 30;
-      found = layout(items, new Set([...tree.walk, -1]), {
+      const stage = {
         width: this.size.width - 2 * PAD,
         height: this.size.height - 2 * PAD,
         font,
@@ -135,8 +136,27 @@ export class Tree {
         rowRatio: phone ? 2.75 : dense ? 2.15 : 2.75,
         down: phone,
         most: tree.nodes.length < 4 ? 1.5 : 1.3,
-      });
-      found.items = items;
+      };
+      const place = (k, tight = false) => {
+        const items = this.chips.items(tree, k, tight ? 6 : null);
+        const room = { ...stage, gap: tight ? 1.2 : 2.2 };
+        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items };
+        made.story = story(tree, made.boxes);
+        // However large the tree: where it came from and where it went are seen at once.
+        if (!phone)
+          made.scale = Math.min(
+            made.scale,
+            stage.width / made.story.w,
+            stage.height / made.story.h,
+          );
+        return made;
+      };
+      found = place(1);
+      // A long accepted path gets short labels before it gets small type.
+      const tight = !phone && found.scale < (0.99 * stage.least) / font;
+      if (tight) found = place(1, tight);
+      // Small type needs wider badges, which the boxes then have to hold.
+      if (this.chips.small(found.scale) > this.chips.small(1)) found = place(found.scale, tight);
       // Layouts are small; a few hundred of them are kept, older ones go.
       if (this.layouts.size > 400) this.layouts.delete(this.layouts.keys().next().value);
       this.layouts.set(key, found);
@@ -177,9 +197,14 @@ export class Tree {
     const { tree, place } = scene;
     this.svg.setAttribute("data-step", scene.step);
     this.svg.setAttribute("data-phase", place.phase);
+    const waits = scene.live && !tree && this.canvas.hasChildNodes();
+    this.#wait(scene.live && !tree);
     if (!tree) {
-      this.canvas.replaceChildren();
-      this.key = "";
+      // What was shown before stays, faint, until there is something new to show.
+      if (!waits) this.canvas.replaceChildren();
+      this.sweep.style.display = "none";
+      this.beyond.clear();
+      if (!waits) this.key = "";
       text(
         this.heading,
         strings.say(model.decoder.header ? "player.stage_prefill" : "player.stage_empty"),
@@ -210,10 +235,10 @@ export class Tree {
   /** Centre what fits; what does not is panned to where the walk stopped. */
   #fit(placed, scene) {
     const { width, height } = this.size;
-    const k = placed.scale * this.pan.zoom;
+    const at = placed.story;
+    const k = this.pan.whole ? Math.min(placed.scale, placed.fit) : placed.scale * this.pan.zoom;
     const w = placed.w * k;
     const tall = placed.h * k;
-    const at = placed.boxes.get(scene.tree.end) ?? { x: 0, y: 0, w: 0, h: 0 };
     const along = (size, whole, centre) =>
       whole <= size - 2 * PAD
         ? (size - whole) / 2
@@ -226,23 +251,31 @@ export class Tree {
     if (this.player.narrow) {
       x = PAD;
       y = PAD;
-      const need = Math.ceil(Math.max(this.size.height, tall + 2 * PAD + 10));
-      if (this.tall !== need) {
-        this.tall = need;
-        this.svg.style.height = `${need}px`;
-      }
-      if (this.fitted !== this.key)
-        this.box.scrollTop = Math.max(0, (at.y + at.h) * k - this.size.height * 0.6);
-    } else if (this.tall) {
-      this.tall = 0;
-      this.svg.style.height = "";
+      // It only grows, so that what stands below does not jump from step to step.
+      this.tall = Math.ceil(Math.max(this.tall, 240, tall + 2 * PAD + 10));
     }
-    this.fitted = this.key;
+    const style = this.player.narrow ? `${this.tall}px` : "";
+    if (this.svg.style.height !== style) this.svg.style.height = style;
     this.view = { x: x + this.pan.offset.x, y: y + this.pan.offset.y, k };
     this.canvas.setAttribute(
       "transform",
       `translate(${this.view.x.toFixed(1)},${this.view.y.toFixed(1)}) scale(${k.toFixed(3)})`,
     );
+    if (!this.player.narrow) this.beyond.show(placed, this.view, this.size, scene.tree);
+    else this.beyond.clear();
+  }
+
+  #wait(on) {
+    this.waiting.hidden = !on;
+    this.box.classList.toggle("stale", on);
+    const header = this.player.model.decoder.header;
+    if (on)
+      text(
+        this.waiting,
+        this.player.strings.say(header ? "player.waiting_for" : "player.waiting", {
+          model: header?.model ?? "",
+        }),
+      );
   }
 
   /** The pass: a band that sweeps over all guesses at once. */
@@ -274,6 +307,16 @@ export class Tree {
         }),
       );
   }
+}
+
+/** The box around the root, the accepted path and the model's own token. */
+function story(tree, boxes) {
+  const own = [0, ...tree.walk, -1].map((id) => boxes.get(id)).filter(Boolean);
+  const x = Math.min(...own.map((b) => b.x));
+  const y = Math.min(...own.map((b) => b.y));
+  const w = Math.max(...own.map((b) => b.x + b.w)) - x;
+  const tall = Math.max(...own.map((b) => b.y + b.h)) - y;
+  return { x, y, w, h: tall };
 }
 
 const clamp = (v, low, high) => Math.min(Math.max(v, Math.min(low, high)), Math.max(low, high));
