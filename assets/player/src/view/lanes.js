@@ -30,6 +30,8 @@ export class Lanes {
       s("line", { x1: 0, x2: 0, y1: -2, y2: 2 * HEIGHT + GAP + 2 }),
       s("path", { d: "M-5,-7 L5,-7 L0,0 Z" }),
     );
+    this.hint = s("title");
+    this.absent = s("text", { class: "absent", x: 4, y: 8 + HEIGHT + GAP + HEIGHT / 2 + 4.5 });
     this.svg = s(
       "svg",
       { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e), onpointermove: (e) => this.#tell(e) },
@@ -46,8 +48,6 @@ export class Lanes {
     this.axisBox = h("div", { class: "axis", role: "group" });
     this.note = term(player, "prefill", "");
     this.notice = h("span", { class: "notice", role: "status" });
-    this.hint = s("title");
-    this.absent = s("text", { class: "absent", x: 4, y: 8 + HEIGHT + GAP + HEIGHT / 2 + 4.5 });
     this.element = h(
       "section",
       { class: "lanes" },
