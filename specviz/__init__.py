@@ -3,7 +3,21 @@
 ``specviz.load(path)`` reads a recorded trace; ``specviz.metrics.summary(trace)`` counts it up.
 """
 
-from specviz.tracefile import load
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specviz.trace import Trace
 
 __all__ = ["__version__", "load"]
 __version__ = "0.1.0"
+
+
+def load(path: Path | str) -> Trace:
+    """Read a trace file; raises TraceError."""
+    # Not at the top: ``python -m specviz`` has to say in words that a package is missing.
+    from specviz.tracefile import load as read
+
+    return read(path)

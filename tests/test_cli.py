@@ -516,14 +516,15 @@ def test_the_module_passes_the_exit_code_on() -> None:
     assert done.stderr == "The prompt is empty: write something to continue.\n"
 
 
-def test_a_missing_package_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('gone', name='typer')\n")
+@pytest.mark.parametrize("name", ["typer", "pydantic"])
+def test_a_missing_package_is_one_sentence(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('gone', name='{name}')\n")
     done = subprocess.run(
         [sys.executable, "-m", "specviz", "models"], cwd=ROOT, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == (
-        "The package typer is missing: run make demo, then .venv/bin/python -m specviz with the "
+        f"The package {name} is missing: run make demo, then .venv/bin/python -m specviz with the "
         "same arguments.\n"
     )

@@ -33,7 +33,8 @@ AT_ONCE: dict[str, Any] = {
 _TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
 _OPEN = "document.querySelector('#controls').classList.contains('open')"
 OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{_OPEN}) {_TOGGLE}; }}"
-# Once a run has begun, which is to be watched; on a phone also after an error, which the open column would hide.
+# Once a run has begun, which is to be watched; on a phone also after an error, which the open
+# column would hide.
 FOLD_IF_NARROW = f"""(status) => {{
   const busy = JSON.parse(status).kind === 'busy', narrow = innerWidth < (busy ? 1500 : 768);
   if (busy) document.querySelector('.sv-top').scrollIntoView({{ block: 'start' }});

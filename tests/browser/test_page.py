@@ -133,7 +133,7 @@ def test_the_controls_make_room_for_a_run_and_for_a_message(
     visit.page.evaluate("scrollTo(0, 600)")
     visit.run()
     visit.wait(f"!{column} && {STATE}.run !== 'example-rhyme'")
-    assert visit.page.evaluate("scrollY") == 0
+    assert visit.page.evaluate("scrollY") < 40
     visit.page.click("#stop")
     visit.page.wait_for_selector("#stop", state="hidden")
     assert visit.page.evaluate("document.documentElement.scrollWidth") == width
