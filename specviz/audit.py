@@ -77,12 +77,12 @@ def _walk(step: Step) -> Iterator[str]:
     at = 0
     for node in step.walk:
         if step.nodes[node].parent != at or step.nodes[node].token != step.nodes[at].pick:
-            yield f"step {step.index} accepts node {node}, which the target did not pick."
+            yield f"step {step.index} accepts node {node}, which the model did not pick."
             return
         at = node
     pick = step.nodes[at].pick
     if any(node.parent == at and node.token == pick for node in step.nodes):
-        yield f"step {step.index} stops before a guess that the target picked."
+        yield f"step {step.index} stops before a guess that the model picked."
     if step.emitted != _whole(step)[: len(step.emitted)]:
         yield f"step {step.index} emits other tokens than it accepted."
 

@@ -55,7 +55,7 @@ def test_a_walk_that_the_target_did_not_pick(sound: Trace) -> None:
         root = event.nodes[0].model_copy(update={"pick": 5})
         return event.model_copy(update={"nodes": (root, *event.nodes[1:])})
 
-    assert any("which the target did not pick." in f for f in audit(forged(sound, change)))
+    assert any("which the model did not pick." in f for f in audit(forged(sound, change)))
 
 
 def test_a_walk_that_stops_too_early(sound: Trace) -> None:
@@ -66,7 +66,7 @@ def test_a_walk_that_stops_too_early(sound: Trace) -> None:
         return event.model_copy(update={"walk": event.walk[:-1], "emitted": event.emitted[:-1]})
 
     found = audit(forged(sound, change))
-    assert any(f.endswith("stops before a guess that the target picked.") for f in found)
+    assert any(f.endswith("stops before a guess that the model picked.") for f in found)
 
 
 def test_a_wrong_root_a_missing_step_and_a_wrong_cache(sound: Trace) -> None:
