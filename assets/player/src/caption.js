@@ -4,6 +4,9 @@ import { growth } from "./beats.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
 const token = (id) => ({ token: id });
+// More tokens than this would push the reason out of the caption.
+const MOST = 6;
+
 /** Every different token once, how often, and how many more there are. */
 function distinct(ids, most = 2) {
   const counts = new Map();
@@ -125,7 +128,10 @@ function whole(model, step) {
   const bonus = token(step.nodes[end].pick);
   const params = {
     n: kept,
-    right: list(right),
+    right:
+      right.length > MOST
+        ? [...list(right.slice(0, MOST)), ` (+${right.length - MOST})`]
+        : list(right),
     bonus,
     root: token(step.nodes[0].token),
     drafted: step.nodes.length - 1,

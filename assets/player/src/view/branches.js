@@ -50,7 +50,7 @@ export class Branches {
       const box = placed.boxes.get(item.id);
       let edge = null;
       if (item.parent !== null && !second.has(item.id)) {
-        edge = s("path", { d: curve(placed.boxes.get(item.parent), box, player.narrow, font) });
+        edge = s("path", { d: curve(placed.boxes.get(item.parent), box, placed.lines, font) });
         edges.append(edge);
       }
       const chip = painter.draw(item, box, crowded, painter.small(placed.scale));
@@ -123,9 +123,9 @@ export class Branches {
   }
 }
 
-function curve(from, to, narrow, font) {
+function curve(from, to, lines, font) {
   const y2 = to.y + to.h / 2;
-  if (narrow && to.y > from.y + 1) {
+  if (lines && to.y > from.y + 1) {
     // Down from the parent, along the gap under its row, then down to the child's row.
     const x = to.x - font * 0.6;
     const low = from.y + from.h + font * 0.35;

@@ -137,10 +137,10 @@ export class Tree {
         down: phone,
         most: tree.nodes.length < 4 ? 1.5 : 1.3,
       };
-      const place = (k, tight = false) => {
+      const place = (k, tight = false, lines = phone) => {
         const items = this.chips.items(tree, k, tight ? 6 : null);
-        const room = { ...stage, gap: tight ? 1.2 : 2.2 };
-        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items };
+        const room = { ...stage, gap: tight ? 1.2 : 2.2, down: lines };
+        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines };
         made.story = story(tree, made.boxes);
         // However large the tree: where it came from and where it went are seen at once.
         if (!phone)
@@ -154,9 +154,17 @@ export class Tree {
       found = place(1);
       // A long accepted path gets short labels before it gets small type.
       const tight = !phone && found.scale < (0.99 * stage.least) / font;
-      if (tight) found = place(1, tight);
+      let lines = phone;
+      if (tight) {
+        found = place(1, tight);
+        // A chain longer than the stage is wide reads better in lines, as a text does.
+        const chain = tree.nodes.every((n) => n.parent === n.id - 1);
+        const wrapped = chain ? place(1, false, true) : found;
+        lines = chain && wrapped.scale > 1.2 * found.scale;
+        if (lines) found = wrapped;
+      }
       // Small type needs wider badges, which the boxes then have to hold.
-      if (this.chips.small(found.scale) > this.chips.small(1)) found = place(found.scale, tight);
+      if (this.chips.small(found.scale) > this.chips.small(1)) found = place(found.scale, tight && !lines, lines);
       // Layouts are small; a few hundred of them are kept, older ones go.
       if (this.layouts.size > 400) this.layouts.delete(this.layouts.keys().next().value);
       this.layouts.set(key, found);
