@@ -144,7 +144,9 @@ def test_stop_ends_a_run_within_a_step_and_the_next_run_starts(
     visitor: Visitor, part: str
 ) -> None:
     said = {"prefill": "reading the prompt", "decode": "decoding:", "baseline": "plain decoding:"}
-    visitor.fill("slow", LONG if part == "prefill" else "This is the dog that", 40)
+    # Long enough that a busy machine presses Stop in time.
+    budget = 60 if part == "baseline" else 400
+    visitor.fill("slow", LONG if part == "prefill" else "This is the dog that", budget)
     visitor.run()
     visitor.page.wait_for_function(
         "(t) => document.querySelector('#status').innerText.includes(t)", arg=said[part]
@@ -154,11 +156,11 @@ def test_stop_ends_a_run_within_a_step_and_the_next_run_starts(
     visitor.page.click("#stop")
     before = time.monotonic()
     visitor.page.wait_for_selector("#stop", state="hidden")
-    assert time.monotonic() - before < 1.5
+    assert time.monotonic() - before < 3
     ending = {
         "prefill": "Stopped after 0 tokens; what was recorded can be replayed.",
         "decode": r"Stopped after \d+ tokens; what was recorded can be replayed\.",
-        "baseline": r"40 tokens in \d+ passes; plain decoding was stopped, so nothing was "
+        "baseline": r"60 tokens in \d+ passes; plain decoding was stopped, so nothing was "
         r"compared\.",
     }
     assert re.fullmatch(ending[part], visitor.said("done"))
@@ -169,7 +171,7 @@ def test_stop_ends_a_run_within_a_step_and_the_next_run_starts(
     assert run is not None and run.finish is not None
     assert run.finish.reason == "stopped"
     assert (run.prefill is None) == (part == "prefill")
-    assert len(run.tokens) == run.finish.tokens < 40
+    assert len(run.tokens) == run.finish.tokens < budget
     visitor.fill("quick", "go w1", 8)
     assert visitor.to_end().startswith("8 tokens in ")
 
