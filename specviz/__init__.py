@@ -1,6 +1,6 @@
 """specviz shows what speculative decoding really does, token by token.
 
-``specviz.load(path)`` reads a recorded trace; ``specviz.metrics.summary(trace)`` counts it up.
+``specviz.load(path)`` reads a recorded trace; ``summary`` of ``specviz.metrics`` counts it up.
 """
 
 from __future__ import annotations
