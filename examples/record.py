@@ -77,8 +77,8 @@ EXAMPLES = (
     Example(
         name="tea",
         title="Chat: a good cup of tea",
-        description="A step-by-step answer that repeats its own phrases: memories of two and three "
-        "tokens, empty at the start, soon know what comes next.",
+        description="A step-by-step answer. The memories of two and three tokens are empty at the "
+        "start; only when the answer begins to repeat itself are whole phrases accepted.",
         prompt="How do I make a good cup of tea? Explain step by step.",
         max_new_tokens=144,
     ),
@@ -94,8 +94,8 @@ EXAMPLES = (
     Example(
         name="list",
         title="List: seven days, seven meals",
-        description="Every line has the same shape, and this small model serves the same dish all "
-        "week: the name of the day is refused, the rest of the line accepted at once.",
+        description="Every line has the same shape, and this small model serves the same dish from "
+        "Tuesday on: soon the name of the day is refused, the rest of the line accepted at once.",
         prompt="List the seven days of the week. For each day, suggest one meal to cook.",
         max_new_tokens=128,
     ),

@@ -103,8 +103,11 @@ def _main(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone; Python would complain once more when it exits.
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # The reader of our output has gone, which typer takes for a failure; Python would
+        # complain once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
@@ -115,7 +118,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 @command.command("app", help=text("cli.app"))
 def app_command(
     host: Annotated[str, typer.Option(help=text("cli.app.host"))] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help=text("cli.app.port"))] = 7860,
+    port: Annotated[int, typer.Option(help=text("cli.app.port"), min=1, max=65535)] = 7860,
 ) -> None:
     os.environ.update(GRADIO_SERVER_NAME=host, GRADIO_SERVER_PORT=str(port))
     sys.path.insert(0, str(APP.parent))

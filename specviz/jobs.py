@@ -11,7 +11,8 @@ import hashlib
 import json
 import platform
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -99,10 +100,12 @@ def run(job: Job) -> Generator[Event, None, None]:
         _remember(job, drafter, model)
         recorded: list[Event] = []
         seen: set[int] = set()
-        for event in _both(job, model, inputs, messages, drafter, recorded):
-            event = with_pieces(event, seen, model.token_bytes, model.special_ids)
-            recorded.append(event)
-            yield event
+        # Closed before the device is given to the next one, not when it is collected.
+        with closing(_both(job, model, inputs, messages, drafter, recorded)) as events:
+            for event in events:
+                event = with_pieces(event, seen, model.token_bytes, model.special_ids)
+                recorded.append(event)
+                yield event
     finally:
         lock.release()
 
@@ -134,7 +137,7 @@ def _both(
     messages: tuple[Message, ...],
     drafter: Drafter,
     recorded: list[Event],
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     header = _header(job, model, inputs, messages, drafter, "decoder")
     yield header
     yield from decode(model, inputs, drafter, job.max_new_tokens)
@@ -147,8 +150,9 @@ def _both(
         yield from reused
     else:
         yield base
-        for event in decode(model, inputs, plain, job.max_new_tokens):
-            yield event.model_copy(update={"role": "baseline"})
+        with closing(decode(model, inputs, plain, job.max_new_tokens)) as events:
+            for event in events:
+                yield event.model_copy(update={"role": "baseline"})
     trace = Trace(tuple(e for e in recorded if not isinstance(e, Progress)))
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
     assert decoder is not None and baseline is not None

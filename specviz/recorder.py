@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from specviz import jobs, memories
 from specviz.catalog import text
+from specviz.files import try_writing
 from specviz.models.base import InputError
 from specviz.trace import Event, Header, Prefill, Progress, Recording, Step, Trace
 from specviz.tracefile import save
@@ -100,7 +100,11 @@ def check_writable(path: Path | None, endings: tuple[str, ...]) -> None:
         reason = f"there is no folder {folder}"
     elif path.is_dir():
         reason = "it is a folder"
-    elif not os.access(folder, os.W_OK):
-        reason = f"the folder {folder} is read-only"
+    else:
+        # Asking for permission is not enough: a full or virtual file system says yes, then no.
+        try:
+            try_writing(path)
+        except OSError as error:
+            reason = f"{error.strerror or error} in the folder {folder}"
     if reason:
         raise InputError(text("cli.error.output", path=path.name, reason=reason))

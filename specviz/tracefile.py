@@ -49,7 +49,9 @@ def loads(line: str | bytes) -> StoredEvent:
         if HALF_PAIR.search(text):
             json.dumps(data, ensure_ascii=False).encode()  # no view could show half a character
     except (ValueError, RecursionError) as error:
-        raise TraceError("This is not a trace file: a line is not JSON.") from error
+        raise TraceError(
+            "This is not a trace file, a line is not JSON: choose a file that specviz wrote."
+        ) from error
     if isinstance(data, dict) and data.get("type") == "header":
         schema = data.get("trace_schema")
         if schema != SCHEMA:
@@ -66,7 +68,9 @@ def loads(line: str | bytes) -> StoredEvent:
         where = ".".join(str(p) for p in first["loc"]) or "event"
         # Both may quote the file, which may hold anything.
         where, what = " ".join(where[:80].split()), " ".join(first["msg"][:120].split())
-        raise TraceError(f"This is not a valid trace: {where}: {what}.") from error
+        raise TraceError(
+            f"This is not a valid trace ({where}: {what}): choose a file that specviz wrote."
+        ) from error
 
 
 def save(path: str | Path, events: Iterable[Event]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -222,7 +223,8 @@ def test_a_newer_a_damaged_and_a_foreign_trace_are_refused(
         (newer, "This trace has schema 99, this version reads schema 1: open it with the "
          "specviz version that wrote it."),
         (damaged, "This trace file is damaged: it cannot be decompressed."),
-        (ROOT / "README.md", "This is not a trace file: a line is not JSON."),
+        (ROOT / "README.md", "This is not a trace file, a line is not JSON: "
+         "choose a file that specviz wrote."),
     ):  # fmt: skip
         assert run("replay", path) == 2
         assert capsys.readouterr() == ("", sentence + "\n")
@@ -528,3 +530,30 @@ def test_a_missing_package_is_one_sentence(tmp_path: Path, name: str) -> None:
         f"The package {name} is missing: run make demo, then .venv/bin/python -m specviz with the "
         "same arguments.\n"
     )
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="needs a folder that only says yes")
+def test_a_place_that_cannot_be_written_is_found_out_before_the_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert toy("--prompt", "This is", "-o", "/proc/t.jsonl") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch(r"t\.jsonl cannot be written: .+ in the folder /proc\.\n", printed.err)
+
+
+def test_a_port_beyond_the_last_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("app", "--port", 99999999) == 2
+    assert "--port" in (said := capsys.readouterr().err) and "65535" in said
+
+
+def test_a_reader_that_leaves_early_is_no_failure(trace_file: Path) -> None:
+    """Like ``replay … | head``: the pipe is closed before anything is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "specviz", "replay", str(trace_file)],
+            stdout=gone, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

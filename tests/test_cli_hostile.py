@@ -44,53 +44,53 @@ def baseline_only(text: str) -> bytes:
 
 
 NOT_ONE = "This is not a trace file: it does not begin with a decoder's header."
-NOT_JSON = "This is not a trace file: a line is not JSON."
+NOT_JSON = "This is not a trace file, a line is not JSON: choose a file that specviz wrote."
 HOSTILE: dict[str, tuple[Callable[[str], bytes], str]] = {
     "nothing": (lambda _: b"", NOT_ONE),
     "white space": (lambda _: b" \n\n", NOT_ONE),
     "only a baseline": (baseline_only, NOT_ONE),
     "deep brackets": (lambda _: b"[" * 200_000 + b"\n", NOT_JSON),
     "deep brackets in an event": (lambda t: t.encode() + b'{"a":' * 200_000 + b"\n", NOT_JSON),
-    "a number for a line": (lambda _: b"7\n", "This is not a valid trace: "),
+    "a number for a line": (lambda _: b"7\n", "This is not a valid trace ("),
     "no number": (
         lambda t: t.replace('"tail":', '"tail":NaN,"x":', 1).encode(), NOT_JSON,
     ),
     "bytes that are no text": (lambda t: t.encode() + b'{"type":"\xff\xfe"}\n', NOT_JSON),
     "logp above zero": (
         changed(lambda e: step(e)["nodes"][1].update(logp=3.5)),
-        "This is not a valid trace: step.nodes.1.logp: ",
+        "This is not a valid trace (step.nodes.1.logp: ",
     ),
     "logp that overflows": (
         changed(lambda e: step(e)["nodes"][1].update(logp=1e400)), NOT_JSON,
     ),
     "pieces that are no bytes": (
         changed(lambda e: e[0]["pieces"].update({"5": "\u0416"})),
-        "This is not a valid trace: header.pieces.5: ",
+        "This is not a valid trace (header.pieces.5: ",
     ),
     "half a character": (
         changed(lambda e: e[0]["pieces"].update({"5": "\ud800"})),
         NOT_JSON,
     ),
     "no nodes": (
-        changed(lambda e: step(e).update(nodes=[])), "This is not a valid trace: step.nodes: ",
+        changed(lambda e: step(e).update(nodes=[])), "This is not a valid trace (step.nodes: ",
     ),
     "nothing emitted": (
-        changed(lambda e: step(e).update(emitted=[])), "This is not a valid trace: step.emitted: ",
+        changed(lambda e: step(e).update(emitted=[])), "This is not a valid trace (step.emitted: ",
     ),
     "a parent that comes later": (
         changed(lambda e: step(e)["nodes"][1].update(parent=2)), "Step ",
     ),
     "a walk out of the tree": (changed(lambda e: step(e).update(walk=[99])), "Step "),
     "a negative node": (
-        changed(lambda e: step(e).update(walk=[-1])), "This is not a valid trace: step.walk.0: ",
+        changed(lambda e: step(e).update(walk=[-1])), "This is not a valid trace (step.walk.0: ",
     ),
     "a token below zero": (
         changed(lambda e: step(e)["nodes"][0].update(token=-5)),
-        "This is not a valid trace: step.nodes.0.token: ",
+        "This is not a valid trace (step.nodes.0.token: ",
     ),
     "two headers": (changed(lambda e: e.insert(1, e[0])), "This trace has two headers for the "),
     "a field too many": (
-        changed(lambda e: e[0].update(colour="red")), "This is not a valid trace: header.colour: ",
+        changed(lambda e: e[0].update(colour="red")), "This is not a valid trace (header.colour: ",
     ),
     "a packed bomb": (lambda _: b"\x1f\x8b" + b"\xff" * 50, "This trace file is damaged: "),
 }  # fmt: skip

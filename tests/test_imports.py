@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare"},
     "options": {"jobs", "catalog", "inputs", "drafters", "models.base"},
-    "recorder": {*PURE, "tracefile", "jobs", "memories", "catalog", "models.base"},
+    "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {*PURE, "jobs", "inputs", "models.base", "models.registry", "drafters"},
     "training": {*PURE, "models", "inputs"},
     "cli": {

@@ -81,7 +81,7 @@ def test_an_example_is_clicked_and_plays_without_weights(
     link = visitor.page.evaluate("navigator.clipboard.readText()")
     assert link.endswith("/?trace=odd&step=7")
     visitor.page.click(".sv-card[data-name=gone]")
-    assert visitor.said("error") == "This is not a trace file: a line is not JSON."
+    assert visitor.said("error") == "This is not a trace file, a line is not JSON: choose a file that specviz wrote."
     assert visitor.state()["run"] == "example-odd"
     assert "libtorch" not in Path(f"/proc/{server[1]}/maps").read_text()
 
