@@ -1,0 +1,18 @@
+"""``specviz models``: the labels that can be named."""
+
+from __future__ import annotations
+
+import typer
+
+from specviz.catalog import text
+from specviz.cli.command import command
+from specviz.models import registry
+
+
+@command.command("models", help=text("cli.models"))
+def models_command() -> None:
+    for entry in registry.entries():
+        typer.echo(f"{entry.label:18} {entry.licence:12} {entry.size}")
+        typer.echo(f"{'':18} {entry.source}")
+        state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
+        typer.echo(f"{'':18} {entry.problem() or text(state)}")

@@ -1,0 +1,84 @@
+"""``specviz run``: one run, recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specviz import jobs
+from specviz.catalog import text
+from specviz.cli.command import (
+    TRACE_ENDINGS,
+    AsJson,
+    Decoder,
+    Device,
+    Dtype,
+    Knobs,
+    ModelName,
+    NewTokens,
+    Refused,
+    command,
+)
+from specviz.options import knob_settings, refuse_sampling, with_memory, with_prompt
+from specviz.recorder import check_writable, record
+from specviz.views import terminal
+
+
+@command.command("run", help=text("cli.run"))
+def run_command(
+    decoder: Decoder = "recap",
+    model: ModelName = "smollm2-135m",
+    prompt: Annotated[str | None, typer.Option(help=text("cli.run.prompt"))] = None,
+    document: Annotated[Path | None, typer.Option(help=text("cli.run.document"))] = None,
+    question: Annotated[str | None, typer.Option(help=text("cli.run.question"))] = None,
+    system: Annotated[str | None, typer.Option(help=text("cli.run.system"))] = None,
+    max_new_tokens: NewTokens = 128,
+    dtype: Dtype = "auto",
+    device: Device = "auto",
+    knob: Knobs = None,
+    memory: Annotated[Path | None, typer.Option(help=text("cli.run.memory"))] = None,
+    scope: Annotated[str, typer.Option(help=text("cli.run.scope"))] = "default",
+    baseline: Annotated[bool, typer.Option(help=text("cli.run.baseline"))] = True,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=text("cli.run.output"))
+    ] = None,
+    as_json: AsJson = False,
+    temperature: Refused = None,
+    top_p: Refused = None,
+    top_k: Refused = None,
+    seed: Refused = None,
+) -> None:
+    refuse_sampling(temperature=temperature, top_p=top_p, top_k=top_k, seed=seed)
+    job = jobs.Job(
+        model=model,
+        decoder=decoder,
+        system=system,
+        knobs=knob_settings(knob or []),
+        max_new_tokens=max_new_tokens,
+        device=device,
+        dtype=dtype,
+        baseline=baseline,
+        scope=scope,
+    )
+    job = with_prompt(job, prompt, document, question)
+    if memory is not None:
+        job = with_memory(job, memory)
+    for path, endings in ((output, TRACE_ENDINGS), (memory, ())):
+        check_writable(path, endings)
+    trace = record(job, output, memory)
+    if as_json:
+        typer.echo(json.dumps(terminal.run_object(trace), ensure_ascii=False))
+        return
+    run = trace.run("decoder")
+    assert run is not None
+    for line in (terminal.heading(run.header), "", terminal.answer(trace, run), ""):
+        typer.echo(line)
+    for note in run.header.notes:
+        typer.echo(terminal.literal(note))
+    for line in terminal.figures(trace):
+        typer.echo(line)
+    if output is not None:
+        typer.echo(text("cli.saved", path=output))
