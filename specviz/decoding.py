@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence, Set
 from time import perf_counter
 
+from specviz.budget import Curve
 from specviz.drafters.base import Draft, Drafter
 from specviz.models.base import InputError, Inputs, Model, Scores, Session, Unsupported
 from specviz.trace import Finish, Node, Prefill, Progress, Reason, Rows, Seconds, Step
@@ -61,13 +62,18 @@ def check_fit(model: Model, drafter: Drafter, inputs: Inputs, max_new_tokens: in
 
 
 def decode(
-    model: Model, inputs: Inputs, drafter: Drafter, max_new_tokens: int
+    model: Model,
+    inputs: Inputs,
+    drafter: Drafter,
+    max_new_tokens: int,
+    costs: Curve | None = None,
 ) -> Generator[Progress | Prefill | Step | Finish, None, None]:
     """Greedy decoding of ``inputs`` with guesses of ``drafter``; yields what happened.
 
-    The output depends on model, inputs and budget only, never on the drafter. Closing the
-    generator closes the session. Raises InputError or Unsupported before any work; an error on
-    the way is raised after a ``Finish`` that says so.
+    The output depends on model, inputs and budget only, never on the drafter. ``costs``: what a
+    pass costs here, for drafters that fit their tree to it. Closing the generator closes the
+    session. Raises InputError or Unsupported before any work; an error on the way is raised after
+    a ``Finish`` that says so.
     """
     check_fit(model, drafter, inputs, max_new_tokens)
     session = model.open(drafter.capture())
@@ -85,7 +91,7 @@ def decode(
             spent += perf_counter() - started
             yield progress
             started = perf_counter()
-        drafter.start(session, inputs.tokens, scores)
+        drafter.start(session, inputs.tokens, scores, costs)
         output.append(scores.picks[-1])
         spent += perf_counter() - started
         yield _prefill(scores, spent, seeded=drafter.capture().prompt_rows != "last")

@@ -1,7 +1,8 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and where what can be made again is kept."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -25,3 +26,15 @@ def write_whole(path: str | Path, content: bytes) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def cache_root() -> Path:
+    """Where converted weights and measured costs are kept.
+
+    SPECVIZ_CACHE, else the folder specviz in the user's cache.
+    """
+    own = os.environ.get("SPECVIZ_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "specviz"

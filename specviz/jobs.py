@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import specviz
+from specviz.budget import Curve
 from specviz.decoding import check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
@@ -28,6 +29,7 @@ from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model
 from specviz.trace import (
     Check,
+    Costs,
     Event,
     Header,
     Progress,
@@ -48,7 +50,9 @@ class Job:
 
     ``model`` is a registry label, a hub id or a local folder. With a ``document`` the prompt is the
     question about it. ``reuse`` may hold the events of an earlier trace whose baseline is repeated
-    instead of run again when model, prompt, settings and machine are the same.
+    instead of run again when model, prompt, settings and machine are the same. ``packed``: lay
+    out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else yes). ``costs``: believe these
+    instead of measuring what a pass costs, so that trees get the same sizes again.
     """
 
     model: str = "smollm2-135m"
@@ -60,6 +64,8 @@ class Job:
     max_new_tokens: int = 128
     device: str = "auto"
     dtype: str = "auto"
+    packed: bool | None = None
+    costs: Costs | None = None
     baseline: bool = True
     reuse: tuple[StoredEvent, ...] = ()
     memory: Snapshot | None = None
@@ -93,15 +99,18 @@ def run(job: Job) -> Generator[Event, None, None]:
         yield Progress(stage="queue", done=0, total=1)
     try:
         yield Progress(stage="load", done=0, total=1)
-        model = registry.load(job.model, device=job.device, dtype=job.dtype)
+        model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
         yield Progress(stage="encode", done=0, total=1)
         inputs = model.encode(messages)
         check_fit(model, drafter, inputs, job.max_new_tokens)
         _remember(job, drafter, model)
+        costs = job.costs
+        if costs is None and drafter.needs:
+            costs = yield from model.measure(len(inputs.tokens) + job.max_new_tokens)
         recorded: list[Event] = []
         seen: set[int] = set()
         # Closed before the device is given to the next one, not when it is collected.
-        with closing(_both(job, model, inputs, messages, drafter, recorded)) as events:
+        with closing(_both(job, model, inputs, messages, drafter, costs, recorded)) as events:
             for event in events:
                 event = with_pieces(event, seen, model.token_bytes, model.special_ids)
                 recorded.append(event)
@@ -136,11 +145,13 @@ def _both(
     inputs: Inputs,
     messages: tuple[Message, ...],
     drafter: Drafter,
+    costs: Costs | None,
     recorded: list[Event],
 ) -> Generator[Event, None, None]:
     header = _header(job, model, inputs, messages, drafter, "decoder")
-    yield header
-    yield from decode(model, inputs, drafter, job.max_new_tokens)
+    yield header.model_copy(update={"costs": costs})
+    curve = None if costs is None else Curve(costs.rows, costs.seconds)
+    yield from decode(model, inputs, drafter, job.max_new_tokens, curve)
     if not job.baseline:
         return
     plain = Autoregressive()
@@ -186,6 +197,7 @@ def _header(
         device=model.device,
         dtype=model.dtype,
         machine=model.hardware,
+        packed=model.packed,
         versions=_versions(),
         messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
         tokens=inputs.tokens,
@@ -212,7 +224,7 @@ def _reusable(events: tuple[StoredEvent, ...], header: Header) -> list[StoredEve
     old = Trace(events).run("baseline")
     if old is None or old.finish is None or old.finish.reason not in ("eos", "length"):
         return None
-    same = ("run", "device", "machine", "versions")
+    same = ("run", "device", "machine", "packed", "versions")
     if any(getattr(old.header, name) != getattr(header, name) for name in same):
         return None
     mine = [e for e in events if e.role == "baseline" and not isinstance(e, (Header, Check))]

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)  # what schema 1 lacks has a default
 
 # Bounds that no honest trace comes near: what lies beyond them breaks sums, charts or JSON.
 Token = Annotated[int, Field(ge=0, lt=2**31)]
@@ -46,7 +47,7 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "encode", "prefill", "check"]
+    stage: Literal["queue", "load", "measure", "encode", "prefill", "check"]
     done: int
     total: int
 
@@ -58,11 +59,21 @@ class Turn(_Record):
     text: str
 
 
+class Costs(_Record):
+    """What one target pass costs on this machine: ``seconds[i]`` is the median of passes over
+    ``rows[i]`` rows (ascending, the first is 1) behind ``context`` cached tokens."""
+
+    context: Index
+    rows: Annotated[tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(min_length=1)]
+    seconds: tuple[Elapsed, ...]
+
+
 class Header(_Event):
     """What was about to run.
 
     ``tokens`` is the encoded prompt, ``knobs`` every knob's value, ``machine`` the processor or GPU
-    with its cores or threads; ``memory_rows`` what a lasting memory brought into this run.
+    with its cores or threads; ``packed`` whether weights were laid out for it; ``costs`` what a
+    pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along.
     """
 
     type: Literal["header"] = "header"
@@ -75,6 +86,8 @@ class Header(_Event):
     device: str
     dtype: str
     machine: str
+    packed: bool = False
+    costs: Costs | None = None
     versions: dict[str, str]
     messages: tuple[Turn, ...]
     tokens: tuple[Token, ...]
@@ -165,13 +178,13 @@ class Hit(_Record):
     written: Written
 
 
-Cut = Literal["", "budget", "width", "depth", "end", "score", "blocked", "repeat"]
+Cut = Literal["", "cost", "budget", "width", "depth", "end", "score", "blocked", "repeat"]
 
 
 class Candidate(NamedTuple):
     """A mixed candidate before the cut: token, mixed probability, level (or 0 for a copied
-    continuation) that gave most of it, the node it became (-1: none) and why not ("end": the
-    answer could not have been that long any more)."""
+    continuation) that gave most of it, the node it became (-1: none) and why not ("cost": a larger
+    tree would have cost more than it brings; "end": the answer could not have been that long)."""
 
     token: Token
     probability: Number

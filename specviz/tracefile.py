@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from specviz.files import write_whole
 from specviz.trace import (
     ADAPTER,
-    SCHEMA,
+    READABLE,
     Event,
     Finish,
     Header,
@@ -54,10 +54,11 @@ def loads(line: str | bytes) -> StoredEvent:
         ) from error
     if isinstance(data, dict) and data.get("type") == "header":
         schema = data.get("trace_schema")
-        if schema != SCHEMA:
+        if schema not in READABLE:
             found = " ".join(str(schema)[:40].split())
+            known = " and ".join(map(str, READABLE))
             raise TraceError(
-                f"This trace has schema {found}, this version reads schema {SCHEMA}: "
+                f"This trace has schema {found}, this version reads schemas {known}: "
                 "open it with the specviz version that wrote it."
             )
     try:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from specviz.budget import Curve
 from specviz.drafters import create
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, Drafter
@@ -107,8 +108,10 @@ class Poisoned(Recap):
         super().__init__(nodes=12)
         self.seed_value, self.vocab = seed, vocab
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
-        super().start(session, prompt, scores)
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
+        super().start(session, prompt, scores, costs)
         rng = random.Random(self.seed_value)
         for level in self.memory._levels.values():
             level.write(poison(rng, level, self.vocab))

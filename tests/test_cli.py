@@ -220,7 +220,7 @@ def test_a_newer_a_damaged_and_a_foreign_trace_are_refused(
     newer.write_text(json.dumps({**json.loads(first), "trace_schema": 99}) + "\n")
     damaged.write_bytes(trace_file.read_bytes()[:10] + b"\xff" * 40)
     for path, sentence in (
-        (newer, "This trace has schema 99, this version reads schema 1: open it with the "
+        (newer, "This trace has schema 99, this version reads schemas 1 and 2: open it with the "
          "specviz version that wrote it."),
         (damaged, "This trace file is damaged: it cannot be decompressed."),
         (ROOT / "README.md", "This is not a trace file, a line is not JSON: "

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "budget": set(),
     "catalog": set(),
     "inputs": {"models.base"},
-    "models": {*TRACE, "budget"},
+    "models": {*TRACE, "budget", "files"},
     "drafters": {*TRACE, "budget", "files", "models.base"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},

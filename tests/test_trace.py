@@ -83,7 +83,7 @@ def test_what_is_not_a_trace_is_refused_in_one_sentence(raw: bytes, sentence: st
 
 def test_a_newer_schema_is_refused_with_both_numbers(events) -> None:
     data = json.loads(tf.dumps(events[0])) | {"trace_schema": 99}
-    with pytest.raises(TraceError, match="schema 99, this version reads schema 1"):
+    with pytest.raises(TraceError, match="schema 99, this version reads schemas 1 and 2"):
         tf.parse(json.dumps(data).encode() + b"\n")
 
 

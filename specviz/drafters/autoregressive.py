@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from specviz.budget import Curve
 from specviz.drafters.base import Draft
 from specviz.models.base import Capture, Model, Scores, Session
 from specviz.trace import Evidence, Header, Prefill, Step
@@ -25,7 +26,9 @@ class Autoregressive:
     def capture(self) -> Capture:
         return Capture()
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
         pass
 
     def propose(self, context: Sequence[int], budget: int) -> Draft:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from specviz.budget import Curve
 from specviz.models.base import Capture, InputError, Model, Scores, Session
 from specviz.trace import Evidence, Header, Prefill, Step
 from specviz.tree import DraftTree
@@ -129,8 +130,10 @@ class Drafter(Protocol):
         """What the session must report; called once, before prefill."""
         ...
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
-        """A request begins: its prompt tokens [n], and the scores captured in prefill."""
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
+        """A request begins: its prompt tokens [n], the scores captured in prefill, pass costs."""
         ...
 
     def propose(self, context: Sequence[int], budget: int) -> Draft:

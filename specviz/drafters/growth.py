@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from specviz.budget import Size
 from specviz.drafters.base import Draft
 from specviz.trace import Candidate, Cut, Hit, Lookup
 from specviz.tree import DraftTree
@@ -91,8 +92,8 @@ class Growth:
     answers: dict[int, Answer] = field(default_factory=dict)
     _serial: int = 0
 
-    def grow(self) -> None:
-        """Take the best open candidate until the limits are met."""
+    def grow(self, size: Size | None = None) -> None:
+        """Take the best open candidate until the limits are met, or until more would not pay."""
         self._add(self.root, -1, 1.0, -1)
         heap: list[tuple[float, int, int, Option]] = []
         self._open(0, heap)
@@ -100,8 +101,23 @@ class Growth:
             score, _, parent, option = heapq.heappop(heap)
             option.node = self._add(option.token, parent, -score, option.level)
             self._open(option.node, heap)
+            if size is not None and not size.add(-score):
+                break
+        full = len(self.tokens) > self.limits.nodes
         for _, _, _, option in heap:
-            option.cut = "budget"
+            option.cut = "budget" if full else "cost"
+        if size is not None:
+            self._shrink(size.best)
+
+    def _shrink(self, nodes: int) -> None:
+        """Keep the first ``nodes`` nodes below the root: those that came later pay less."""
+        for column in (self.tokens, self.parents, self.depths, self.scores, self.levels):
+            del column[nodes + 1 :]
+        self.answers = {n: answer for n, answer in self.answers.items() if n <= nodes}
+        for answer in self.answers.values():
+            for option in answer.options:
+                if option.node > nodes:
+                    option.node, option.cut = -1, "cost"
 
     def fill(self, template: Template, depth: int) -> None:
         """Grow a fixed shape level by level; where the row is short, token 0 fills it."""

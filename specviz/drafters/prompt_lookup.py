@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from specviz.budget import Curve
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.spans import Match, SpanIndex
@@ -28,7 +29,9 @@ class PromptLookup(Autoregressive):
         "earliest", "Which of equally long matches to copy from.", choices=("earliest", "latest")
     )
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
         self._match: Match | None = None
         shortest = min(self.shortest, self.ngram)
         self._index = SpanIndex(shortest, self.ngram, session.model.blocked_ids)

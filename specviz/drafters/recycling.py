@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from specviz.budget import Curve, Size
 from specviz.drafters.base import Draft
 from specviz.drafters.growth import Answer, Growth, Limits, Template
 from specviz.drafters.memory import (
@@ -29,7 +30,8 @@ from specviz.trace import Header, MemoryEvidence, Prefill, Step, Tally, Written
 from specviz.tree import DraftTree
 
 HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)
-CPU_NODES, GPU_NODES = 16, 63
+CPU_NODES, GPU_NODES = 16, 63  # where costs were not measured
+MOST_NODES = 95
 RESERVE = 4
 
 
@@ -43,6 +45,7 @@ class Recycler:
         self._model = ""
         self._vocab = 0
         self._discount = list(HIT_MASS)
+        self._costs: Curve | None = None
 
     # The request
 
@@ -50,10 +53,16 @@ class Recycler:
         rows = {"none": "last", "level1": "distinct", "all": "all"}[self.settings.seed]
         return Capture(full_entropy=self.settings.entropy == "full", prompt_rows=rows)  # type: ignore[arg-type]
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
         model = session.model
         self._model, self._vocab = model_key(model, self.settings.entropy), model.vocab_size
-        size = self.settings.nodes or (GPU_NODES if model.device.startswith("cuda") else CPU_NODES)
+        size = self.settings.nodes
+        self._costs = None if size else costs
+        if not size:
+            unmeasured = GPU_NODES if model.device.startswith("cuda") else CPU_NODES
+            size = unmeasured if costs is None else MOST_NODES
         self._limits = Limits(
             size,
             self.settings.depth,
@@ -115,7 +124,7 @@ class Recycler:
         if budget - 1 < limits.depth:
             limits = replace(limits, depth=budget - 1, beyond="end")
         growth = Growth(context[-1], self._ask, limits, self._calibrated)
-        growth.grow()
+        growth.grow(None if self._costs is None else Size(self._costs, limits.nodes))
         if self.settings.copy == "reserve" and self._match is not None:
             growth.add_chain(self._match.tokens[:RESERVE])
         return self._take(growth)
@@ -262,8 +271,10 @@ class Recycling:
     def capture(self) -> Capture:
         return self.memory.capture()
 
-    def start(self, session: Session, prompt: Sequence[int], scores: Scores) -> None:
-        self.memory.start(session, prompt, scores)
+    def start(
+        self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
+    ) -> None:
+        self.memory.start(session, prompt, scores, costs)
 
     def observe(self, draft: Draft, scores: Scores, walk: Sequence[int]) -> MemoryEvidence:
         return self.memory.observe(draft, scores, walk)

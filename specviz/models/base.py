@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from specviz.trace import Progress
+from specviz.trace import Costs, Progress
 from specviz.tree import DraftTree
 
 
@@ -172,8 +172,9 @@ class Model(Protocol):
     """Weights and tokenizer: heavy, shared by sessions.
 
     ``digest`` changes whenever tokens could (weights, revision). ``hardware`` names what it runs
-    on: processor and threads, or GPU. ``supports`` names abilities that
-    drafters may need: ``"tree"`` (verification of branching drafts), ``"rollback"``.
+    on: processor and threads, or GPU. ``packed``: its weights are laid out for that. ``supports``
+    names abilities that drafters may need: ``"tree"`` (verification of branching drafts),
+    ``"rollback"``.
     """
 
     label: str
@@ -181,6 +182,7 @@ class Model(Protocol):
     device: str
     hardware: str
     dtype: str
+    packed: bool
     supports: frozenset[str]
     eos_ids: frozenset[int]
     blocked_ids: frozenset[int]
@@ -198,4 +200,20 @@ class Model(Protocol):
 
     def open(self, capture: Capture = Capture()) -> Session:
         """A fresh session with an empty cache."""
+        ...
+
+    def measure(self, context: int) -> Generator[Progress, None, Costs | None]:
+        """What passes cost behind roughly ``context`` tokens; measured once, then remembered.
+
+        Yields progress; returns None where passes have no cost worth knowing.
+        """
+        ...
+
+
+@runtime_checkable
+class Packable(Protocol):
+    """A model whose weights can be laid out for the processor that they are on."""
+
+    def pack(self) -> None:
+        """Do so where it helps; ``packed`` then says whether."""
         ...

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from specviz.files import cache_root
 from specviz.models.base import Capture, Inputs, Message, Scores, cpu_name, prompt_rows
 from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
+from specviz.models.hf_costs import ROWS, Shelf, measure, rough
 from specviz.models.hf_facts import Facts
+from specviz.models.hf_pack import pack
 from specviz.models.hf_scores import Ranked, join, rank, rounded, to_scores
 from specviz.models.hf_text import TextCodec
-from specviz.trace import Progress
+from specviz.trace import Costs, Progress
 from specviz.tree import DraftTree
 
 CHUNK = 256
@@ -51,7 +54,9 @@ class HFModel:
         self.max_context = facts.max_context
         self.vocab_size = facts.vocab_size
         self.windows = facts.windows
+        self.packed = False
         self._groups = facts.groups
+        self._costs: dict[int, Costs] = {}
         # Some modules keep a value from one pass to the next, so passes take turns.
         self._lock = RLock()
 
@@ -66,6 +71,44 @@ class HFModel:
     def open(self, capture: Capture = Capture()) -> HFSession:
         """A session with an empty cache."""
         return HFSession(self, capture)
+
+    def pack(self) -> None:
+        """Lay out linear weights for the CPU, where that is checked to help."""
+        with self._lock:
+            self.packed = self.packed or pack(self.net)
+
+    def measure(self, context: int, fresh: bool = False) -> Generator[Progress, None, Costs]:
+        """What a verification costs behind about ``context`` tokens.
+
+        Measured once per rough length and kept on disk for this model, dtype and machine;
+        ``fresh`` measures again.
+        """
+        length = rough(min(context, self.max_context))
+        shelf = Shelf(cache_root() / "costs", self._facts)
+        found = None if fresh else self._costs.get(length) or shelf.get(length)
+        if found is None:
+            found = yield from self._measure(length)
+            shelf.put(found)
+        self._costs[length] = found
+        return found
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """What costs depend on."""
+        return {
+            "digest": self.digest, "dtype": self.dtype, "device": self.hardware,
+            "packed": self.packed, "torch": torch.__version__,
+        }  # fmt: skip
+
+    def _measure(self, length: int) -> Generator[Progress, None, Costs]:
+        session = self.open()
+        try:
+            session.pretend(min(length, max(1, self.max_context - max(ROWS))))
+            tokens = range(max(ROWS))
+            trees = {n: chain([t % self.vocab_size for t in tokens[:n]]) for n in ROWS}
+            return (yield from measure(lambda rows: session.verify(trees[rows]), length))
+        finally:
+            session.close()
 
     def run(
         self, cache: BufferCache, tree: DraftTree, keep: Sequence[int] | None = None
@@ -187,6 +230,13 @@ class HFSession:
         self._cache.rewind()
         self._tree = tree
         return logits
+
+    def pretend(self, length: int) -> None:
+        """Be a session of ``length`` cached rows without reading a prompt: to time passes only."""
+        self.verify(chain([0]))
+        self.commit([0])
+        with torch.inference_mode():
+            self._cache.pad(length - 1)
 
     def commit(self, path: Sequence[int]) -> None:
         """Keep exactly the rows of ``path``; moves these rows only."""

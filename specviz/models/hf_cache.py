@@ -70,6 +70,14 @@ class BufferLayer(CacheLayerMixin):  # type: ignore[misc]
             self._value_rows[:, :, base:end] = self._value_rows.index_select(2, index)
         self.rewind(base + len(rows))
 
+    def pad(self, rows: int) -> None:
+        """Append ``rows`` rows of zeros to a layer that has rows already."""
+        if self.length + rows > self._key_rows.shape[-2]:
+            self._grow(self.length + rows)
+        for buffer in (self._key_rows, self._value_rows):
+            buffer[:, :, self.length : self.length + rows] = 0
+        self.length += rows
+
     def rewind(self, length: int) -> None:
         """Forget every row from ``length`` on; the buffer stays."""
         self.length = length
@@ -96,6 +104,12 @@ class BufferCache(Cache):  # type: ignore[misc]
 
     def advance(self, rows: int) -> None:
         """Count ``rows`` rows that a pass has just appended."""
+        self.length += rows
+
+    def pad(self, rows: int) -> None:
+        """Make the cache ``rows`` rows longer without computing them: only to time passes."""
+        for layer in self.layers:
+            layer.pad(rows)
         self.length += rows
 
     def rewind(self) -> None:

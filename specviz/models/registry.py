@@ -5,6 +5,7 @@ Importing this loads no torch: a loader imports what it needs when it is called.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,10 +15,11 @@ from threading import Lock
 from typing import Literal
 
 from specviz.models import smollm2, toy
-from specviz.models.base import InputError, Model, Unsupported
+from specviz.models.base import InputError, Model, Packable, Unsupported
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
+PACKED = "SPECVIZ_PACKED"  # the environment's switch for packed CPU weights
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -91,8 +93,9 @@ _entries: dict[str, Entry] = {
         ),
     )
 }
-_loaded: dict[tuple[str, str, str], Model] = {}
-_locks: dict[tuple[str, str, str], Lock] = {}
+Key = tuple[str, str, str, bool]  # label, device, dtype, packed
+_loaded: dict[Key, Model] = {}
+_locks: dict[Key, Lock] = {}
 _guard = Lock()
 
 
@@ -112,12 +115,16 @@ def register(entry: Entry) -> None:
 def loaded() -> tuple[tuple[str, str, str], ...]:
     """(label, device, dtype) of every model in memory."""
     with _guard:
-        return tuple(_loaded)
+        return tuple(dict.fromkeys(key[:3] for key in _loaded))
 
 
-def load(label_or_path: str, device: str = "auto", dtype: str = "auto") -> Model:
+def load(
+    label_or_path: str, device: str = "auto", dtype: str = "auto", packed: bool | None = None
+) -> Model:
     """The model of a label, a local folder or a hub id; kept in memory and shared.
 
+    ``packed``: lay out linear weights for this processor where that helps (None: yes, unless the
+    environment variable SPECVIZ_PACKED is 0).
     Raises InputError for a name that leads nowhere or weights that cannot be had, Unsupported
     for a model, device or dtype that cannot serve.
     """
@@ -127,7 +134,8 @@ def load(label_or_path: str, device: str = "auto", dtype: str = "auto") -> Model
     else:
         device = resolve_device(device)
         dtype = resolve_dtype(dtype, device, entry)
-    key = (entry.label, device, dtype)
+    packed = entry.kind != "toy" and device == "cpu" and _wanted(packed)
+    key = (entry.label, device, dtype, packed)
     with _guard:
         lock = _locks.setdefault(key, Lock())
     with lock:
@@ -137,9 +145,17 @@ def load(label_or_path: str, device: str = "auto", dtype: str = "auto") -> Model
             if problem is not None:
                 raise Unsupported(problem)
             model = entry.load(device, dtype)
+            if packed and isinstance(model, Packable):
+                model.pack()
             with _guard:
                 _loaded[key] = model
         return model
+
+
+def _wanted(packed: bool | None) -> bool:
+    if packed is not None:
+        return packed
+    return os.environ.get(PACKED, "1").strip().lower() not in ("0", "false", "no", "off")
 
 
 def _toy_place(entry: Entry, device: str, dtype: str) -> tuple[str, str]:

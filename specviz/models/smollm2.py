@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 import tempfile
 from contextlib import redirect_stderr
@@ -17,6 +16,7 @@ from io import StringIO
 from pathlib import Path
 from time import time
 
+from specviz.files import cache_root
 from specviz.models.base import InputError, Model, Unsupported
 
 LABEL = "smollm2-135m"
@@ -42,15 +42,6 @@ def problem() -> str | None:
     if gguf_path() is None:
         return f"The weights of {LABEL} are not installed: run `{FIX}`."
     return None
-
-
-def cache_root() -> Path:
-    """Where converted weights are kept: SPECVIZ_CACHE, else specviz in the user's cache."""
-    own = os.environ.get("SPECVIZ_CACHE")
-    if own:
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "specviz"
 
 
 def load(device: str, dtype: str) -> Model:

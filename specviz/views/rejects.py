@@ -43,7 +43,7 @@ SHOWN = (
     "step", "guess", "source", "probability", "wanted", "wanted_probability", "margin",
     "known", "rank", "level", "cut",
 )  # fmt: skip
-CUTS = ("budget", "width", "depth", "end", "score", "blocked", "repeat")
+CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat")
 
 
 def rejects(trace: Trace) -> list[Reject]:
