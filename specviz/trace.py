@@ -60,8 +60,8 @@ class Turn(_Record):
 
 
 class Costs(_Record):
-    """What one target pass costs on this machine: ``seconds[i]`` is the median of passes over
-    ``rows[i]`` rows (ascending, the first is 1) behind ``context`` cached tokens."""
+    """What one target pass costs on this machine: ``seconds[i]`` is the least of a few passes
+    over ``rows[i]`` rows (ascending, the first is 1) behind ``context`` cached tokens."""
 
     context: Index
     rows: Annotated[tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(min_length=1)]

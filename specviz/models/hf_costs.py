@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Callable, Generator
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +18,7 @@ from specviz.trace import Costs, Progress
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96)
 FEW_ROWS = (1, 4, 8, 16, 32, 64)
 CONTEXTS = (128, 512, 2048, 7168, 16384, 32768)
-REPEATS, SLOW_REPEATS = 5, 2
+ROUNDS, TRIES = 2, 3
 SLOW = 0.4  # seconds of a single-row pass from which on measuring is kept short
 
 
@@ -29,26 +28,29 @@ def rough(context: int) -> int:
 
 
 def measure(timed: Callable[[int], object], context: int) -> Generator[Progress, None, Costs]:
-    """Costs of passes; ``timed(rows)`` runs one. Rounds go over all widths, so that a moment in
-    which the machine was busy does not fall on one of them."""
+    """Costs of passes; ``timed(rows)`` runs one.
+
+    Two rounds over all widths, three passes of a width in a row as in decoding, the first of which
+    finds the processor set up for another width and does not count. The least counts: a machine
+    that was busy for a moment makes a pass slower, nothing makes it faster.
+    """
     timed(1)
     started = perf_counter()
     timed(1)
     slow = perf_counter() - started > SLOW
-    rows, repeats = (FEW_ROWS, SLOW_REPEATS) if slow else (ROWS, REPEATS)
-    seconds: dict[int, list[float]] = {n: [] for n in rows}
-    for i in range(repeats + 1):
-        for j, n in enumerate(rows):
-            started = perf_counter()
-            timed(n)
-            if i:  # the first round warms every width up
-                seconds[n].append(perf_counter() - started)
-            yield Progress(
-                stage="measure", done=i * len(rows) + j + 1, total=(repeats + 1) * len(rows)
-            )
-    return Costs(
-        context=context, rows=rows, seconds=tuple(round(median(seconds[n]), 6) for n in rows)
-    )
+    rows, rounds = (FEW_ROWS, 1) if slow else (ROWS, ROUNDS)
+    seconds = dict.fromkeys(rows, float("inf"))
+    done, total = 0, rounds * len(rows) * TRIES
+    for _ in range(rounds):
+        for n in rows:
+            for again in range(TRIES):
+                started = perf_counter()
+                timed(n)
+                if again:
+                    seconds[n] = min(seconds[n], perf_counter() - started)
+                done += 1
+                yield Progress(stage="measure", done=done, total=total)
+    return Costs(context=context, rows=rows, seconds=tuple(round(seconds[n], 6) for n in rows))
 
 
 class Shelf:
