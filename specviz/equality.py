@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Literal
+from typing import Literal, Protocol
 
 from specviz.compare import first_difference
 from specviz.models.base import Inputs, Model
-from specviz.trace import Check, Progress, Run
+from specviz.trace import Check, Finish, Progress
+
+
+class Answer(Protocol):
+    """What is judged: a recorded run, or what another program emitted for the same prompt."""
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """All emitted tokens."""
+        ...
+
+    @property
+    def finish(self) -> Finish | None:
+        """How it ended, None when it did not."""
+        ...
 
 
 def judge(
-    model: Model, inputs: Inputs, decoder: Run, baseline: Run
+    model: Model, inputs: Inputs, decoder: Answer, baseline: Answer
 ) -> Generator[Progress, None, Check]:
     """Compare two finished runs, yielding progress.
 

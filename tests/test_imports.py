@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trace": {"tree"},
     "files": set(),
     "tracefile": {"trace", "files"},
-    "metrics": TRACE,
+    "metrics": {*TRACE, "budget"},
     "compare": {*TRACE, "metrics"},
     "budget": set(),
     "catalog": set(),
@@ -41,7 +41,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {*TRACE, "compare"},
     "options": {"jobs", "catalog", "inputs", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
-    "bench": {*PURE, "jobs", "inputs", "models.base", "models.registry", "drafters"},
+    "bench": {
+        *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers", "drafters",
+        "decoding", "equality", "memories", "tracefile", "files", "recorder", "catalog",
+    },
     "training": {*PURE, "models", "inputs"},
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",

@@ -202,10 +202,13 @@ class Model(Protocol):
         """A fresh session with an empty cache."""
         ...
 
-    def measure(self, context: int) -> Generator[Progress, None, Costs | None]:
+    def measure(
+        self, context: int, fresh: bool = False
+    ) -> Generator[Progress, None, Costs | None]:
         """What passes cost behind roughly ``context`` tokens; measured once, then remembered.
 
-        Yields progress; returns None where passes have no cost worth knowing.
+        ``fresh`` measures again. Yields progress; returns None where passes have no cost worth
+        knowing.
         """
         ...
 

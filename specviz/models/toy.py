@@ -103,7 +103,7 @@ class ToyModel:
         """A session with an empty cache."""
         return ToySession(self, capture)
 
-    def measure(self, context: int) -> Generator[Progress, None, None]:
+    def measure(self, context: int, fresh: bool = False) -> Generator[Progress, None, None]:
         """Passes over a table cost nothing worth knowing."""
         yield from ()
 

@@ -1,0 +1,168 @@
+"""Peers to measure against: transformers' own ``generate`` on weights as a user gets them.
+
+A peer owns a second copy of the network, with stock linear layers, stock attention and the stock
+cache: what our loop does to its own copy must not help or hurt it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import torch
+from transformers import GenerationConfig
+
+from specviz.models import registry
+from specviz.models.base import Model, Unsupported
+from specviz.models.hf import HFModel
+from specviz.models.hf_attention import GROUPED
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a peer emitted. ``first`` tokens came with the reading of the prompt, which took
+    ``prefill_seconds``; the others took ``decode_seconds``."""
+
+    tokens: tuple[int, ...]
+    first: int
+    prefill_seconds: float
+    decode_seconds: float
+
+
+class Peer:
+    """``generate`` of one network. Takes over ``model``, which nobody else may use afterwards."""
+
+    def __init__(self, model: HFModel) -> None:
+        self.model = model
+        self._net = model.net
+        if self._net.config._attn_implementation == GROUPED:
+            self._net.set_attn_implementation("sdpa")
+        # Whatever the checkpoint's own configuration brings (sampling, penalties) is left out.
+        ends = sorted(model.eos_ids)
+        self._net.generation_config = GenerationConfig(
+            do_sample=False,
+            num_beams=1,
+            repetition_penalty=1.0,
+            use_cache=True,
+            eos_token_id=ends or None,
+            pad_token_id=ends[0] if ends else 0,
+        )
+
+    def generate(
+        self, tokens: Sequence[int], max_new_tokens: int, prompt_lookup: int = 0
+    ) -> Generated:
+        """Continue the prompt ``tokens`` greedily; stops after an end token like our loop.
+
+        ``prompt_lookup``: guess so many tokens per pass by transformers' prompt lookup, 0: none.
+        """
+        ids = torch.tensor([list(tokens)], device=self._net.device)
+        clock = _Clock(self._synchronize)
+        options: dict[str, Any] = {"prompt_lookup_num_tokens": prompt_lookup or None}
+        self._synchronize()
+        started = perf_counter()
+        with torch.inference_mode():
+            out = self._net.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=max_new_tokens,
+                streamer=clock,
+                **options,
+            )
+        self._synchronize()
+        ended = perf_counter()
+        return Generated(
+            tokens=tuple(out[0, len(tokens) :].tolist()),
+            first=clock.count,
+            prefill_seconds=clock.time - started,
+            decode_seconds=ended - clock.time,
+        )
+
+    def _synchronize(self) -> None:
+        if self._net.device.type == "cuda":
+            torch.cuda.synchronize(self._net.device)
+
+
+class _Clock:
+    """A streamer that notes when the first new tokens came, and how many at once."""
+
+    def __init__(self, synchronize: Callable[[], None]) -> None:
+        self._synchronize = synchronize
+        self._calls = 0
+        self.time = 0.0
+        self.count = 0
+
+    def put(self, value: torch.Tensor) -> None:
+        self._calls += 1
+        if self._calls == 2:  # the first call brings the prompt
+            self._synchronize()
+            self.time, self.count = perf_counter(), value.numel()
+
+    def end(self) -> None:
+        pass
+
+
+def load(label: str, device: str = "auto", dtype: str = "auto") -> Peer:
+    """The peer of a model; raises Unsupported where transformers has no such model."""
+    entry = registry.find(label)
+    if entry.kind == "toy":
+        raise Unsupported(f"transformers has no model {entry.label}: choose a model with weights.")
+    device = registry.resolve_device(device)
+    problem = entry.problem()
+    if problem is not None:
+        raise Unsupported(problem)
+    model = entry.load(device, registry.resolve_dtype(dtype, device, entry))
+    if not isinstance(model, HFModel):
+        raise Unsupported(f"transformers cannot generate with {entry.label}: leave its peers out.")
+    return Peer(model)
+
+
+@dataclass
+class Forward:
+    """Seconds spent and calls made in forward calls of a network."""
+
+    seconds: float = 0.0
+    calls: int = 0
+    _started: float = field(default=0.0, repr=False)
+
+
+@contextmanager
+def forward_clock(model: Model) -> Generator[Forward | None, None, None]:
+    """Time the network's own forward calls inside the block; gives None where there is none."""
+    if not isinstance(model, HFModel):
+        yield None
+        return
+    found, net = Forward(), model.net
+
+    def now() -> float:
+        if net.device.type == "cuda":
+            torch.cuda.synchronize(net.device)
+        return perf_counter()
+
+    def before(*arguments: Any) -> None:
+        found._started = now()
+
+    def after(*arguments: Any) -> None:
+        found.seconds += now() - found._started
+        found.calls += 1
+
+    hooks = (net.register_forward_pre_hook(before), net.register_forward_hook(after))
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def cache_bytes(model: Model) -> int | None:
+    """Bytes of keys and values per token of context: 2 * layers * key/value heads * head width *
+    bytes of the dtype; None for a model without weights."""
+    if not isinstance(model, HFModel):
+        return None
+    config = model.net.config.get_text_config()
+    heads = config.num_attention_heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    shared = getattr(config, "num_key_value_heads", None) or heads
+    return int(2 * config.num_hidden_layers * shared * width * model.net.dtype.itemsize)
