@@ -1,0 +1,114 @@
+"""What can be changed about a recorded run by name: the questions people ask, as knob settings.
+
+Adding one: an entry here, and in the catalogue the question ``whatif.<name>`` and the noun phrase
+``whatif.<name>.with`` that a sentence beginning with "With" needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from specviz.drafters import DRAFTERS, knobs_of
+from specviz.drafters.base import KnobValue
+from specviz.trace import Run
+
+Knobs = dict[str, KnobValue]
+Setting = Callable[[Knobs, Run], Knobs]
+
+
+@dataclass(frozen=True)
+class Change:
+    """``make(knobs, run)`` gives the knobs to set for a run that had ``knobs``."""
+
+    name: str
+    make: Setting
+
+    def settings(self, knobs: Knobs, run: Run) -> Knobs:
+        """The knobs that this change would set to another value; none where it changes nothing."""
+        return {k: v for k, v in self.make(knobs, run).items() if knobs.get(k) != v}
+
+
+def largest(run: Run) -> int:
+    """The most guesses that one step of ``run`` verified."""
+    return max((len(step.nodes) - 1 for step in run.steps), default=0)
+
+
+def _set(**settings: KnobValue) -> Setting:
+    return lambda knobs, run: settings
+
+
+def _without(level: int) -> Setting:
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        rest = str(knobs["levels"]).replace(str(level), "")
+        return {"levels": rest} if rest else {}
+
+    return make
+
+
+def _scaled(decoder: str, knob: str, factor: float) -> Setting:
+    """``knob`` times ``factor``, within its limits."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        return {knob: _within(decoder, knob, factor * float(knobs[knob]))}
+
+    return make
+
+
+def _tree(decoder: str, factor: float) -> Setting:
+    """A fixed number of guesses, ``factor`` times the largest tree of the run."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        size, most = _within(decoder, "nodes", factor * largest(run)), largest(run)
+        if knobs.get("tree") == "static" or (size <= most if factor > 1 else size >= most):
+            return {}
+        return {"nodes": max(1, size)}
+
+    return make
+
+
+def _within(decoder: str, knob: str, value: float) -> int:
+    found: Any = next(k for k in knobs_of(DRAFTERS[decoder]) if k.name == knob)
+    return int(min(max(value, found.low), found.high))
+
+
+CHANGES: dict[str, tuple[Change, ...]] = {
+    "recap": (
+        *(Change(f"no-level{n}", _without(n)) for n in (3, 2, 1)),
+        *(Change(f"only-level{n}", _set(levels=str(n))) for n in (3, 2, 1)),
+        Change("no-entropy", _set(gamma=0.0)),
+        Change("full-entropy", _set(entropy="full")),
+        Change("longest-wins", _set(longest_wins=True)),
+        Change("rank-weights", _set(base="rank")),
+        Change("no-copy", _set(copy="off")),
+        Change("reserved-copy", _set(copy="reserve")),
+        Change("no-prompt", _set(seed="none")),
+        Change("prompt-everywhere", _set(seed="all")),
+        Change("accepted-only", _set(rejected=False)),
+        Change("larger-tree", _tree("recap", 2)),
+        Change("smaller-tree", _tree("recap", 0.5)),
+        Change("deeper", _set(depth=16)),
+        Change("shallower", _scaled("recap", "depth", 0.5)),
+        Change("wider", _set(width=8)),
+        Change("narrower", _set(width=2)),
+        Change("no-score-limit", _set(least_score=0.0)),
+        Change("no-discount", _set(calibration="none")),
+        Change("learned-discount", _set(calibration="learned")),
+        Change("free-repeats", _set(repeats=0)),
+    ),
+    "token_recycling": (
+        Change("best-first", _set(tree="best_first")),
+        Change("fixed-shape", _set(tree="static")),
+        Change("larger-tree", _tree("token_recycling", 2)),
+        Change("smaller-tree", _tree("token_recycling", 0.5)),
+        Change("accepted-only", _set(rejected=False)),
+    ),
+    "prompt_lookup": (
+        Change("longer-copies", _scaled("prompt_lookup", "tokens", 2)),
+        Change("shorter-copies", _scaled("prompt_lookup", "tokens", 0.5)),
+        Change("longer-matches", _scaled("prompt_lookup", "ngram", 2)),
+        Change("sure-matches", _set(shortest=2)),
+        Change("latest-match", _set(occurrence="latest")),
+    ),
+}
