@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
-from specviz.trace import Run, Step, Trace
+from specviz.budget import Curve
+from specviz.trace import Candidate, Hit, Lookup, MemoryEvidence, Run, Step, Trace
+
+NEARLY_FREE = 1.1  # passes of one row: up to there a wider pass hardly costs more
 
 
 def tested(step: Step) -> int:
@@ -73,6 +77,73 @@ def speedup_total(trace: Trace) -> float | None:
     )
 
 
+def curve(run: Run) -> Curve | None:
+    """c*(n), measured before the run in units of a single-row pass; None where it was not."""
+    costs = run.header.costs
+    # A file may hold anything; what is no curve counts as none.
+    if costs is None or len(costs.rows) != len(costs.seconds) or min(costs.seconds) <= 0:
+        return None
+    ascending = all(a < b for a, b in pairwise(costs.rows))
+    return Curve(costs.rows, costs.seconds) if ascending else None
+
+
+def rows_per_pass(run: Run) -> float | None:
+    """Mean rows of a verification pass: the last emitted token and all guesses below it."""
+    return sum(len(s.nodes) for s in run.steps) / len(run.steps) if run.steps else None
+
+
+def curve_cost(run: Run) -> float | None:
+    """Mean of c*(rows) over the passes of a run: what they should cost in single-row passes."""
+    costs = curve(run)
+    if costs is None or not run.steps:
+        return None
+    return sum(costs(len(s.nodes)) for s in run.steps) / len(run.steps)
+
+
+def ceiling(run: Run) -> float | None:
+    """The speed-up had guessing and upkeep been free and every pass cost what the curve says.
+
+    Tokens emitted by steps / sum of c*(rows of the step), prefill excluded; None without a curve.
+    """
+    tokens, cost = tau(run), curve_cost(run)
+    return tokens / cost if tokens and cost else None
+
+
+def free_rows(run: Run) -> int | None:
+    """The most rows measured whose pass is at most a tenth dearer than that of one row."""
+    costs = curve(run)
+    if costs is None:
+        return None
+    return max(n for n, c in zip(costs.rows, costs.costs, strict=True) if c <= NEARLY_FREE)
+
+
+def breakdown(trace: Trace) -> dict[str, float] | None:
+    """Why a run was as fast as it was: ``tau`` / ``cost`` = ``speed``, measured seconds only.
+
+    Costs are those of one step in plain tokens, the baseline's decode seconds per token: ``cost`` =
+    ``pass`` (verifying) + ``draft`` (guessing, memory updates) + ``upkeep`` (keeping rows, the
+    loop). ``prefill`` is the share of reading the prompt in the decoder's seconds, which ``speed``
+    (``speedup_decode``) leaves out. None while there is no baseline to compare with.
+    """
+    decoder, baseline = trace.run("decoder"), trace.run("baseline")
+    if decoder is None or baseline is None:
+        return None
+    tokens, plain = tau(decoder), decode_seconds_per_token(baseline)
+    spent = seconds(decoder)
+    if not tokens or not plain or not spent["decode"]:
+        return None
+    unit = plain * len(decoder.steps)
+    return {
+        "speed": tokens * unit / spent["decode"],
+        "tau": tokens,
+        "cost": spent["decode"] / unit,
+        "pass": spent["verify"] / unit,
+        "draft": spent["draft"] / unit,
+        "upkeep": (spent["decode"] - spent["verify"] - spent["draft"]) / unit,
+        "prefill": spent["prefill"] / spent["total"],
+    }
+
+
 def origins(run: Run) -> list[str]:
     """Where every emitted token came from: the source of the accepted guess, or ``target``."""
     found = [] if run.prefill is None else ["target"]
@@ -80,6 +151,44 @@ def origins(run: Run) -> list[str]:
         found += (step.nodes[n].source for n in step.accepted)
         found += ["target"] * (len(step.emitted) - len(step.accepted))
     return found
+
+
+def given(step: Step) -> dict[int, tuple[Lookup, Candidate]]:
+    """For every node that a memory's mixed answer became: the answer, and its candidate there."""
+    if not isinstance(step.evidence, MemoryEvidence):
+        return {}
+    return {
+        candidate.node: (lookup, candidate)
+        for lookup in step.evidence.lookups
+        if lookup.expanded
+        for candidate in lookup.candidates
+        if candidate.node > 0
+    }
+
+
+def foremost(lookup: Lookup, candidate: Candidate) -> Hit | None:
+    """The row that gave most of a candidate's probability; None for a copied continuation."""
+    return next((h for h in lookup.hits if h.level == candidate.level), None)
+
+
+def recycled(step: Step) -> tuple[int, ...]:
+    """Accepted nodes that a refused branch had foretold: the row that gave most of the guess was
+    written by a node that the walk of its step did not reach or accept."""
+    answers = given(step)
+    found = []
+    for node in step.accepted:
+        row = foremost(*answers[node]) if node in answers else None
+        if row is not None and not row.written.accepted:
+            found.append(node)
+    return tuple(found)
+
+
+def recycled_hits(run: Run) -> int | None:
+    """Accepted guesses whose foremost memory row a refused branch had written, in this run or (a
+    lasting memory) an earlier one; None for a decoder that keeps no memory."""
+    if not any(isinstance(s.evidence, MemoryEvidence) for s in run.steps):
+        return None
+    return sum(len(recycled(s)) for s in run.steps)
 
 
 def run_summary(run: Run) -> dict[str, Any]:
@@ -93,6 +202,11 @@ def run_summary(run: Run) -> dict[str, Any]:
         "tau": tau(run),
         "acceptance": acceptance(run),
         "nodes_verified": sum(len(s.nodes) - 1 for s in run.steps),
+        "rows_per_pass": rows_per_pass(run),
+        "curve_cost": curve_cost(run),
+        "free_rows": free_rows(run),
+        "ceiling": ceiling(run),
+        "recycled_hits": recycled_hits(run),
         "ms_per_token": None if per_token is None else 1000 * per_token,
         "seconds": seconds(run),
         "finish": run.finish.reason if run.finish else None,
@@ -111,6 +225,7 @@ def summary(trace: Trace) -> dict[str, Any]:
         "baseline": run_summary(baseline) if baseline else None,
         "speedup_decode": speedup_decode(trace),
         "speedup_total": speedup_total(trace),
+        "breakdown": breakdown(trace),
         "passes_saved": saved,
         "equal": check.equal if check else None,
         "first_difference": check.first_difference if check else None,

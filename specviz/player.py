@@ -45,12 +45,16 @@ def player_strings(lang: str = "en") -> dict[str, str]:
 def interesting_step(trace: Trace) -> int | None:
     """The index of a step worth pausing on: some guesses right, then one refused with a reason.
 
-    None when the trace has no steps yet.
+    Among equals the one nearest to the middle, and none of the last tenth. None when the trace
+    has no steps yet.
     """
     run = trace.run("decoder")
     if run is None or not run.steps:
         return None
-    return max(run.steps, key=lambda step: (_interest(step), -step.index)).index
+    # A run is better met in its middle, and its last step ends for its own reasons.
+    steps = run.steps[: max(1, 9 * len(run.steps) // 10)]
+    middle = (len(run.steps) - 1) / 2
+    return max(steps, key=lambda step: (_interest(step), -abs(step.index - middle))).index
 
 
 def _interest(step: Step) -> float:

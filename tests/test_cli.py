@@ -49,10 +49,10 @@ def test_run_prints_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     assert code == 0
     found = json.loads(printed.out)
-    assert list(found)[:16] == [
-        "decoder", "model", "device", "dtype", "prompt_tokens", "tokens", "target_passes", "tau",
-        "acceptance", "seconds", "baseline", "speedup_decode", "speedup_total", "equal", "margin",
-        "ties",
+    assert list(found)[:19] == [
+        "decoder", "model", "device", "dtype", "packed", "prompt_tokens", "tokens",
+        "target_passes", "tau", "rows_per_pass", "ceiling", "acceptance", "seconds", "baseline",
+        "speedup_decode", "speedup_total", "equal", "margin", "ties",
     ]  # fmt: skip
     assert found["text"] == LINE + LINE
     assert len(found["origins"]) == 16 and set(found["origins"]) == {"target", "lookup"}

@@ -7,7 +7,7 @@ import pytest
 from specviz import metrics
 from specviz.compare import first_difference
 from specviz.equality import tie_cap
-from specviz.trace import Check, Finish, Header, Node, Prefill, Seconds, Step, Trace
+from specviz.trace import Check, Costs, Finish, Header, Node, Prefill, Seconds, Step, Trace
 
 
 def node(token: int, parent: int, pick: int) -> Node:
@@ -100,6 +100,69 @@ def test_speedups_are_ratios_of_seconds_per_token() -> None:
     assert summary["decoder"]["seconds"] == {
         "prefill": 0.5, "draft": 0.225, "verify": 0.45, "commit": 0.0, "decode": 0.9, "total": 1.4,
     }  # fmt: skip
+
+
+def measured(*steps: Step, costs: Costs | None) -> Trace:
+    """Steps beside a plain run of half a second per token; drafting a quarter, verifying half."""
+    return Trace(
+        (
+            header("decoder", "recap").model_copy(update={"costs": costs}), prefill("decoder"),
+            *steps, header("baseline", "autoregressive"), prefill("baseline"),
+            step(0, [node(0, -1, 1)], (), (1,), 0.5).model_copy(update={"role": "baseline"}),
+        )
+    )  # fmt: skip
+
+
+# Two rows cost more than four, so c*(2) = c*(4) = 1.05; up to 16 it rises by 0.1 a row.
+COSTS = Costs(context=128, rows=(1, 2, 4, 16), seconds=(0.04, 0.05, 0.042, 0.09))
+
+
+def test_the_ceiling_is_tokens_per_measured_cost_of_the_passes() -> None:
+    """Eleven rows cost 1.05 + 7 x 0.1 = 1.75 passes, one row costs 1: four tokens for 2.75."""
+    steps = (
+        step(0, ten_nodes(), (1, 2), (1, 2, 50), 1.5),
+        step(1, [node(50, -1, 7)], (), (7,), 0.5),
+    )
+    trace = measured(*steps, costs=COSTS)
+    run = trace.run()
+    assert run is not None
+    assert metrics.rows_per_pass(run) == 6
+    assert metrics.curve_cost(run) == pytest.approx(2.75 / 2)
+    assert metrics.ceiling(run) == pytest.approx(4 / 2.75)
+    assert metrics.free_rows(run) == 4
+    assert metrics.run_summary(run)["ceiling"] == metrics.ceiling(run)
+
+
+def test_a_speed_up_is_tokens_per_step_over_what_a_step_cost() -> None:
+    """Two steps took 2 s, four plain tokens: a step cost 2, half of it the pass."""
+    steps = (
+        step(0, ten_nodes(), (1, 2), (1, 2, 50), 1.5),
+        step(1, [node(50, -1, 7)], (), (7,), 0.5),
+    )
+    trace = measured(*steps, costs=None)
+    assert metrics.breakdown(trace) == {
+        "speed": 1.0, "tau": 2.0, "cost": 2.0, "pass": 1.0, "draft": 0.5, "upkeep": 0.5,
+        "prefill": 0.2,
+    }  # fmt: skip
+    assert metrics.speedup_decode(trace) == 1.0
+    assert metrics.breakdown(Trace(trace.events[:4])) is None
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        None,
+        Costs(context=9, rows=(1, 2), seconds=(0.1,)),
+        Costs(context=9, rows=(1, 2), seconds=(0.1, 0.0)),
+        Costs(context=9, rows=(4, 1), seconds=(0.1, 0.2)),
+    ],
+)
+def test_no_curve_no_ceiling(costs: Costs | None) -> None:
+    run = measured(step(0, ten_nodes(), (1, 2), (1, 2, 50), 1), costs=costs).run()
+    assert run is not None
+    found = [metrics.ceiling(run), metrics.curve_cost(run), metrics.free_rows(run)]
+    assert found == [None, None, None]
+    assert metrics.rows_per_pass(run) == 11
 
 
 def test_every_emitted_token_has_an_origin() -> None:

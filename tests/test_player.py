@@ -10,12 +10,13 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
 
 from specviz import catalog, player
-from specviz.trace import Trace
+from specviz.trace import Cut, Progress, Trace
 from specviz.tracefile import dumps, loads
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +54,32 @@ def test_pauses_where_some_guesses_were_right_and_one_was_refused() -> None:
     assert player.payload(bundle(steps))["start_step"] == 2
     assert player.payload(bundle(steps), start_step=1)["start_step"] == 1
     assert player.interesting_step(Trace(())) is None
+
+
+def test_pauses_in_the_middle_rather_than_at_the_end() -> None:
+    draw = random.Random(2)
+    same = step(draw, 0, 16, 6, 2, evidence=False)
+    twenty = [same.model_copy(update={"index": i}) for i in range(20)]
+    assert player.interesting_step(bundle(twenty)) in (9, 10)
+    best = step(draw, 19, 16, 6, 3)
+    assert player.interesting_step(bundle([*twenty[:19], best])) in (9, 10)
+    assert player.interesting_step(bundle([same])) == 0
+
+
+def test_every_reason_for_a_cut_has_its_words_everywhere() -> None:
+    known = catalog.strings("en")
+    reasons = [cut for cut in get_args(Cut) if cut]
+    assert "cost" in reasons
+    shapes = ("player.cut.{}", "player.why_cut.{}", "player.caption.why.cut.{}", "view.cut.{}")
+    assert [k for r in reasons for s in shapes if (k := s.format(r)) not in known] == []
+
+
+def test_every_stage_of_a_run_has_its_words() -> None:
+    known = catalog.strings("en")
+    stages = get_args(Progress.model_fields["stage"].annotation)
+    assert "measure" in stages
+    for stage in stages:
+        assert f"player.stage.{stage}" in known and f"ui.stage.{stage}" in known
 
 
 def test_export_is_one_file_that_asks_for_nothing() -> None:

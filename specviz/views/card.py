@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.trace import Trace
+from specviz.trace import Run, Trace
 
 
 def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
@@ -18,11 +18,13 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         ("digest", head.digest),
         ("device", f"{head.device}, {head.dtype}"),
         ("machine", head.machine),
+        ("packed", text("view.card.packed.yes" if head.packed else "view.card.packed.no", lang)),
         ("decoder", head.decoder),
         ("knobs", _pairs(head.knobs)),
         ("prompt", text("view.tokens", lang, count=len(head.tokens))),
         ("limit", text("view.tokens", lang, count=head.max_new_tokens)),
     ]
+    rows.append(("costs", _costs(run, lang)))
     if head.scope is not None:
         memory = text("view.card.memory.value", lang, scope=head.scope, count=head.memory_rows)
         rows.append(("memory", memory))
@@ -40,6 +42,22 @@ def _pairs(values: dict[str, str] | dict[str, int | float | bool | str]) -> str:
 
 def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _costs(run: Run, lang: str) -> str:
+    """What the measured curve says at its first, free and last rows."""
+    costs, curve = run.header.costs, metrics.curve(run)
+    if costs is None or curve is None:
+        return text("view.card.costs.none", lang)
+    return text(
+        "view.card.costs.value",
+        lang,
+        context=costs.context,
+        ms=f"{1000 * min(costs.seconds):.1f}",
+        free=text("view.rows", lang, count=metrics.free_rows(run)),
+        most=text("view.rows", lang, count=costs.rows[-1]),
+        times=f"{curve(costs.rows[-1]):.2f}",
+    )
 
 
 def _baseline(trace: Trace, lang: str) -> str:

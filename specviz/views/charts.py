@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import MemoryEvidence, Run, Step, Tally, Trace
+from specviz.views.curve import pass_cost
 from specviz.views.style import COLOURS, HATCH, PATTERNS, empty, figure, marker
 from specviz.views.tokens import for_plotly, shown
 
@@ -223,4 +224,5 @@ CHARTS = {
     "origins": origins,
     "levels": levels,
     "cost": cost,
+    "curve": pass_cost,
 }

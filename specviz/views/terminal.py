@@ -67,6 +67,8 @@ def figures(trace: Trace) -> Iterator[str]:
         yield text("cli.tau", tau=f"{mine['tau']:.2f}")
     if mine["acceptance"] is not None:
         yield text("cli.acceptance", percent=f"{100 * mine['acceptance']:.0f}")
+    if mine["recycled_hits"] is not None:
+        yield text("view.recycled", count=mine["recycled_hits"])
     seconds = {key: f"{value:.2f}" for key, value in mine["seconds"].items()}
     yield text("cli.seconds", **seconds)
     if base is not None:
@@ -77,25 +79,36 @@ def figures(trace: Trace) -> Iterator[str]:
             decode=f"{facts['speedup_decode']:.2f}",
             total=f"{facts['speedup_total']:.2f}",
         )
-        yield from why(mine, base, facts["speedup_decode"])
+    yield from why(facts)
     yield from equality(trace)
     yield text(f"cli.finish.{mine['finish'] or 'open'}")
 
 
-def why(mine: dict[str, Any], base: dict[str, Any], speed: float) -> Iterator[str]:
-    """Why a run was faster or slower, in plain passes as the player says it; measured sums only."""
-    if not mine["target_passes"] or not base["target_passes"] or not mine["tau"]:
-        return
-    plain = base["seconds"]["decode"] / base["target_passes"]
-    if plain <= 0:
-        return
-    verify, decode = (mine["seconds"][k] / mine["target_passes"] for k in ("verify", "decode"))
-    figures = {
-        "tau": mine["tau"], "cost": decode / plain, "pass": verify / plain,
-        "rest": (decode - verify) / plain,
-    }  # fmt: skip
-    key = "cli.speed.why_faster" if speed >= 1.005 else "cli.speed.why_slower"
-    yield text(key, **{name: f"{value:.2f}" for name, value in figures.items()})
+def why(facts: dict[str, Any]) -> Iterator[str]:
+    """Why a run was faster or slower, and how fast it could have been; measured sums only."""
+    mine, parts = facts["decoder"], facts["breakdown"]
+    if parts is not None:
+        # Rounded so that the parts add up as they are printed.
+        cost, verify = round(parts["cost"], 2), round(parts["pass"], 2)
+        speed, tau = round(parts["speed"], 2), round(parts["tau"], 2)
+        key = "cli.speed.why_faster" if parts["speed"] >= 1.005 else "cli.speed.why_slower"
+        yield text(
+            key,
+            tau=f"{tau:.2f}",
+            rows=f"{mine['rows_per_pass']:.1f}",
+            verify=f"{verify:.2f}",
+            rest=f"{cost - verify:.2f}",
+            cost=f"{cost:.2f}",
+            sign="=" if cost and round(tau / cost, 2) == speed else "≈",
+            speed=f"{speed:.2f}",
+        )
+    if mine["ceiling"] is not None:
+        yield text(
+            "cli.ceiling",
+            ceiling=f"{mine['ceiling']:.2f}",
+            cost=f"{mine['curve_cost']:.2f}",
+            count=mine["free_rows"],
+        )
 
 
 def equality(trace: Trace) -> Iterator[str]:
@@ -165,17 +178,22 @@ def run_object(trace: Trace) -> dict[str, Any]:
     run, mine, base = trace.run("decoder"), facts["decoder"], facts["baseline"]
     check = trace.check
     assert run is not None
+    costs = run.header.costs
     equal: bool | Literal["tie"] | None = facts["equal"]
     return {
         "decoder": run.header.decoder,
         "model": run.header.model,
         "device": run.header.device,
         "dtype": run.header.dtype,
+        "packed": run.header.packed,
         "prompt_tokens": mine["prompt_tokens"],
         "tokens": mine["tokens"],
         "target_passes": mine["target_passes"],
         "tau": mine["tau"],
+        "rows_per_pass": mine["rows_per_pass"],
+        "ceiling": mine["ceiling"],
         "acceptance": mine["acceptance"],
+        "recycled_hits": mine["recycled_hits"],
         "seconds": {
             k: round(mine["seconds"][k], 6)
             for k in ("prefill", "draft", "verify", "commit", "total")
@@ -190,6 +208,7 @@ def run_object(trace: Trace) -> dict[str, Any]:
         "first_difference": facts["first_difference"],
         "finish": mine["finish"],
         "knobs": run.header.knobs,
+        "costs": costs and costs.model_dump(mode="json"),
         "notes": run.header.notes,
         "text": written(trace, run),
         "origins": origins(run),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace import Recording, Tally, Trace
+from specviz.trace import Costs, Recording, Tally, Trace
 from specviz.views import charts
+from specviz.views.card import card
 from specviz.views.tokens import for_plotly, show
 
 
@@ -67,6 +68,42 @@ def test_levels_show_coverage_and_precision(trace: Trace) -> None:
     # In the margin, where no bar shrinks it and no axis cuts it off.
     assert {p for t in (answered, right) for p in t.x} == {100} and chart.layout.margin.r == 96
     assert answered.cliponaxis is right.cliponaxis is False
+
+
+COSTS = Costs(context=128, rows=(1, 2, 4, 16, 32), seconds=(0.04, 0.05, 0.042, 0.09, 0.2))
+
+
+def with_costs(trace: Trace, **update: object) -> Trace:
+    first = trace.events[0].model_copy(update={"costs": COSTS, **update})
+    return Trace((first, *trace.events[1:]))
+
+
+def test_the_cost_of_a_pass_shows_what_was_timed_and_what_the_run_used(trace: Trace) -> None:
+    """Steps of 5, 2 and 2 rows, 4 tokens: tau 1.33; a step cost 2 s / 3 in plain tokens of 0.5."""
+    chart = charts.pass_cost(with_costs(trace))
+    sizes, line, timed, tau, mean = chart.data
+    assert (sizes.x, sizes.y, sizes.text) == ((2, 5), (2, 1), ("2", "1"))
+    assert (timed.x, timed.y) == ((1, 2, 4, 16, 32), (1.0, 1.25, 1.05, 2.25, 5.0))
+    assert line.x == tuple(range(1, 33))
+    assert line.y[:5] == (1.0, 1.05, 1.05, 1.05, 1.15)
+    assert tau.y == (pytest.approx(4 / 3), pytest.approx(4 / 3))
+    assert tau.name == "tau 1.33: below it a pass wins"
+    assert (mean.x, mean.y) == ((3.0,), (1.3333,))
+    assert mean.name == "this run: 3.0 rows, 1.33 plain passes a step"
+    assert timed.hovertext[1] == "2 rows: 50.0 ms" and sizes.hovertext[0] == "2 passes had 2 rows"
+    without = charts.pass_cost(trace).layout.annotations[0].text
+    assert without.startswith("No curve was recorded")
+
+
+def test_the_card_says_in_words_what_was_measured(trace: Trace) -> None:
+    rows = dict(card(with_costs(trace, packed=True)))
+    assert rows["CPU weights"] == "packed for this processor"
+    assert rows["Cost of a pass"] == (
+        "measured behind 128 tokens: one row 40.0 ms, nearly the same up to 4 rows, "
+        "5.00 times as much for 32 rows"
+    )
+    plain = dict(card(trace))
+    assert (plain["CPU weights"], plain["Cost of a pass"]) == ("not packed", "not measured")
 
 
 @pytest.mark.parametrize("name", charts.CHARTS)

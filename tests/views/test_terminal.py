@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specviz.trace import Header, Node, Prefill, Seconds, Step, Trace
+from specviz.trace import Costs, Header, Node, Prefill, Seconds, Step, Trace
 from specviz.views import steps, terminal
 
 PIECES = {0: b"<end>", 1: b" the", 2: b" light", 3: b"=house", 4: b"\x1b[31m", 5: b"\xe2\x80"}
@@ -93,16 +93,37 @@ def test_a_step_says_what_the_model_wanted_instead_of_its_guesses() -> None:
     )
 
 
-def test_the_speed_has_its_reason_in_plain_passes() -> None:
-    mine = {"target_passes": 4, "tau": 3.0, "seconds": {"verify": 6.0, "decode": 8.0}}
-    base = {"target_passes": 10, "seconds": {"decode": 10.0}}
-    assert list(terminal.why(mine, base, 1.5)) == [
-        "faster, because a step brought 3.00 tokens and cost 2.00 plain passes: 1.50 for the "
-        "model's pass, 0.50 for guessing and upkeep"
+def test_the_speed_has_its_reason_in_plain_passes_and_a_ceiling() -> None:
+    mine = {"rows_per_pass": 12.44, "ceiling": None, "curve_cost": None, "free_rows": None}
+    parts = {"tau": 3.0, "cost": 2.0, "pass": 1.504, "speed": 1.5}
+    facts = {"decoder": mine, "breakdown": parts}
+    assert list(terminal.why(facts)) == [
+        "3.00 tokens a pass; a pass over 12.4 rows cost 1.50 plain passes, guessing and upkeep "
+        "0.50 more: 3.00 / 2.00 = 1.50x"
     ]
-    (slower,) = terminal.why(mine, base, 0.9)
-    assert slower.startswith("not faster, because a step brought 3.00 tokens but cost 2.00 plain")
-    assert list(terminal.why(mine, {**base, "target_passes": 0}, 1.0)) == []
+    slow = {"tau": 1.204, "cost": 1.666, "pass": 1.6, "speed": 1.204 / 1.666}
+    known = {**mine, "ceiling": 0.951, "curve_cost": 1.266, "free_rows": 4}
+    assert list(terminal.why({"decoder": known, "breakdown": slow})) == [
+        "not faster: 1.20 tokens a pass, but a pass over 12.4 rows cost 1.60 plain passes, "
+        "guessing and upkeep 0.07 more: 1.20 / 1.67 = 0.72x",
+        "ceiling 0.95x, had guessing and upkeep been free: by the costs measured here these passes "
+        "cost 1.27 passes over one row on average; up to 4 rows are nearly free",
+    ]
+    # What was rounded does not divide to the last digit: then it is not said to be equal.
+    (line,) = terminal.why({"decoder": mine, "breakdown": {**parts, "speed": 1.5051}})
+    assert line.endswith("3.00 / 2.00 ≈ 1.51x")
+    assert list(terminal.why({"decoder": mine, "breakdown": None})) == []
+
+
+def test_the_object_tells_what_passes_cost() -> None:
+    found = trace(3, 2)
+    costs = Costs(context=128, rows=(1, 4), seconds=(0.02, 0.025))
+    first = found.events[0].model_copy(update={"costs": costs, "packed": True})
+    told = terminal.run_object(Trace((first, *found.events[1:])))
+    assert (told["packed"], told["rows_per_pass"], told["ceiling"]) == (True, 1.0, 2.0)
+    assert told["costs"] == {"context": 128, "rows": [1, 4], "seconds": [0.02, 0.025]}
+    plain = terminal.run_object(found)
+    assert (plain["packed"], plain["ceiling"], plain["costs"]) == (False, None, None)
 
 
 def trace(*emitted: int) -> Trace:

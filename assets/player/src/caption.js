@@ -1,6 +1,7 @@
 // One sentence of what just happened, one of why: catalogue keys with the real tokens.
 import { wantedFact } from "./facts.js";
 import { growth } from "./beats.js";
+import { treeSize } from "./costs.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
 const token = (id) => ({ token: id });
@@ -39,6 +40,8 @@ function because(model, step, node) {
   };
   if (fact.known === "yes" && fact.cut === "score" && params.limit)
     return say("why.cut.score_of", params);
+  const size = fact.cut === "cost" ? treeSize(model, step) : null;
+  if (size) return say("why.cut.cost_of", { ...params, n: size.guesses });
   if (fact.known === "yes" && fact.cut) return say(`why.cut.${fact.cut}`, params);
   if (fact.known === "nothing" && fact.row)
     return say(`why.${fact.row}`, { ...params, node: token(step.nodes[node].token) });
@@ -157,6 +160,8 @@ function whole(model, step) {
 
 function noGuess(step) {
   if (!step.evidence) return say("none_why_plain");
+  if (step.evidence.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")))
+    return say("none_why_cost", { root: token(step.nodes[0].token) });
   return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", {
     root: token(step.nodes[0].token),
   });

@@ -29,6 +29,7 @@ export class Player {
     this.chosen = this.notice = null;
     this.version = 0;
     this.t = 0;
+    this.width = 1200;
     this.motion = new Motion(this);
     this.feed = new Feed(NOTHING());
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -171,11 +172,13 @@ export class Player {
     this.narrow = narrow;
     this.wide = wide;
     const changed = [
+      width !== this.width,
       this.lanes.resize(this.lanes.svg.clientWidth),
       this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
     ];
     this.text.resize();
+    this.width = width;
     if (changed.some(Boolean)) this.draw();
   }
 

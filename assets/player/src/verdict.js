@@ -43,19 +43,30 @@ export function figures(payload) {
     tokens: decoder?.tokens ?? null,
     tau: decoder?.tau ?? null,
     acceptance: decoder?.acceptance ?? null,
+    ceiling: decoder?.ceiling ?? null,
   };
 }
 
+const round = (value) => Math.round(value * 100) / 100;
+
 /**
- * Why the speed is what it is: tau / (pass cost + draft cost), in units of one plain pass.
- * Measured sums only; null where one of them is missing.
+ * Why the speed is what it is: tau / (pass + rest), costs in plain passes, rounded to two digits so
+ * that the parts add up as they are shown; `exact`: whether the quotient does too. Null where no
+ * plain run was measured.
  */
 export function reason(payload) {
-  const { decoder, baseline, speedup_decode: speed } = payload.summary ?? {};
-  if (!speed || !decoder?.target_passes || !baseline?.target_passes || !decoder.tau) return null;
-  const plain = baseline.seconds.decode / baseline.target_passes;
-  if (!(plain > 0)) return null;
-  const pass = decoder.seconds.verify / decoder.target_passes / plain;
-  const rest = (decoder.seconds.decode - decoder.seconds.verify) / decoder.target_passes / plain;
-  return { tau: decoder.tau, pass, rest, speed };
+  const { decoder, breakdown } = payload.summary ?? {};
+  if (!breakdown) return null;
+  const [tau, cost, pass, speed] = ["tau", "cost", "pass", "speed"].map((k) => round(breakdown[k]));
+  return {
+    tau,
+    cost,
+    pass,
+    rest: Math.max(0, cost - pass),
+    speed,
+    exact: cost > 0 && round(tau / cost) === speed,
+    faster: breakdown.speed >= 1.005,
+    rows: decoder.rows_per_pass,
+    free: decoder.free_rows ?? null,
+  };
 }

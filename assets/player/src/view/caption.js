@@ -1,6 +1,6 @@
 // What just happened, in one sentence, and why in another; spoken politely, not too often.
-import { speedSentence } from "./header.js";
-import { h, put } from "./dom.js";
+import { ceilingSentence, speedSentence } from "./header.js";
+import { h, measure, put } from "./dom.js";
 import { sentence } from "./say.js";
 
 const SPOKEN_EVERY = 4000;
@@ -19,7 +19,8 @@ export class Caption {
 
   update(scene) {
     const asks = this.player.asks;
-    const key = `${scene.place.beat}|${asks}|${this.player.version}`;
+    const { version, width, projector } = this.player;
+    const key = `${scene.place.beat}|${asks}|${version}|${width}|${projector}`;
     if (key === this.key) return;
     this.key = key;
     const { main, why } = asks
@@ -27,8 +28,27 @@ export class Caption {
       : scene.caption;
     this.element.classList.toggle("asks", asks);
     put(this.main, sentence(this.player, main));
-    put(this.why, why?.speed ? speedSentence(this.player) : why ? sentence(this.player, why) : "");
+    put(this.why, why?.speed ? this.#speed() : why ? sentence(this.player, why) : "");
+    const lines = this.#lines();
+    this.element.classList.toggle("long", lines === 3);
+    this.element.classList.toggle("longest", lines > 3);
     this.#speak();
+  }
+
+  /** How many lines both sentences need, from the widths of their words: no layout is forced. */
+  #lines() {
+    const { width, wide, projector } = this.player;
+    const size = (projector ? 18 : 14) * (wide ? 1.14 : 1);
+    const lines = (element, px) => {
+      const chips = 12 * element.querySelectorAll(".tok").length;
+      const words = measure(element.textContent, `${px}px system-ui, "DejaVu Sans", sans-serif`);
+      return Math.ceil((words + chips) / Math.max(1, width - 4.4 * size - 20));
+    };
+    return lines(this.main, `680 ${size * 1.34}`) + lines(this.why, `400 ${size}`);
+  }
+
+  #speed() {
+    return [speedSentence(this.player), ceilingSentence(this.player)].filter(Boolean).join(" ");
   }
 
   #speak() {

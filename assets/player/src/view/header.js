@@ -20,7 +20,9 @@ export class Header {
         name === "speedup_decode" ? () => [totalSentence(player), speedSentence(player)] : undefined,
       );
     this.memory = term(player, "memory_rows", "", () => [this.#scope()]);
-    this.reason = h("p", { class: "reason" });
+    this.told = h("span", { class: "told" });
+    this.ceiling = term(player, "ceiling", "", () => [ceilingSentence(player)]);
+    this.reason = h("p", { class: "reason" }, this.told, this.ceiling);
     this.notes = h("div", { class: "figures" }, Object.values(this.terms));
     this.element = h(
       "header",
@@ -115,7 +117,10 @@ export class Header {
           : "player.passes_not";
     // Where reading the prompt took long, the gain after it is not the whole truth.
     const both = f.speed !== null && f.total !== null && f.reading > 0.2;
-    text(this.reason, reason(payload) ? speedSentence(this.player) : "");
+    text(this.told, reason(payload) ? speedSentence(this.player) : "");
+    const ceiling = f.ceiling === null ? "" : strings.num(f.ceiling, 2);
+    text(this.ceiling, ceiling && strings.say("player.ceiling", { value: ceiling }));
+    this.ceiling.hidden = ceiling === "";
     this.reason.hidden = this.reason.textContent === "";
     const found = {
       speedup_decode: f.speed === null
@@ -161,13 +166,23 @@ export function totalSentence({ strings, payload }) {
 export function speedSentence({ strings, payload }) {
   const why = reason(payload);
   if (!why) return strings.say("player.speed.unknown");
-  const key = why.speed >= 1.005 ? "player.speed.why_faster" : "player.speed.why_slower";
   const two = (v) => strings.num(v, 2);
-  return strings.say(key, {
+  return strings.say(why.faster ? "player.speed.why_faster" : "player.speed.why_slower", {
     tau: two(why.tau),
+    rows: strings.num(why.rows, 1),
+    free: why.free > 1 ? strings.say("player.speed.free", { n: why.free }) : "",
     pass: two(why.pass),
     rest: two(why.rest),
-    cost: two(why.pass + why.rest),
+    cost: two(why.cost),
+    sign: why.exact ? "=" : "≈",
     speed: two(why.speed),
   });
+}
+
+/** How fast the run would have been, had all but its passes been free; "" where unknown. */
+export function ceilingSentence({ strings, payload }) {
+  const { ceiling } = figures(payload);
+  return ceiling === null
+    ? ""
+    : strings.say("player.speed.ceiling", { ceiling: strings.num(ceiling, 2) });
 }

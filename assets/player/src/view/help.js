@@ -21,6 +21,8 @@ const TERMS = [
   "tau",
   "acceptance",
   "speedup_decode",
+  "ceiling",
+  "rows",
   "passes",
   "prefill",
   "blocks",

@@ -1,8 +1,10 @@
 // The evidence of the node in focus: what every level answered, how it was mixed, what was cut.
 import { cutNumbers } from "../caption.js";
+import { treeSize } from "../costs.js";
 import { chip, h, put } from "./dom.js";
 import { Levels } from "./levels.js";
 import { sentence } from "./say.js";
+import { sizeFact } from "./size.js";
 
 export class Memory {
   constructor(player) {
@@ -61,7 +63,11 @@ export class Memory {
     if (m.kind === "memory") parts.push(...this.#levels(m));
     if (m.kind === "tree") parts.push(h("p", { class: "quiet" }, this.say("memory_missing")));
     if (m.copied) parts.push(this.#span(m.copied));
-    if (m.kind === "memory") parts.push(this.levels.sofar(m));
+    if (m.kind === "memory") {
+      const { model, scene } = this.player;
+      parts.push(sizeFact(this.player, model.decoder.steps[scene.place.step]));
+      parts.push(this.levels.sofar(m));
+    }
     parts.push(this.#expert(m));
     return parts;
   }
@@ -118,6 +124,9 @@ export class Memory {
   }
 
   #cut(w) {
+    const { model, scene } = this.player;
+    const size = w.cut === "cost" && treeSize(model, model.decoder.steps[scene.place.step]);
+    if (size) return this.say("why_cut.cost_of", { n: size.guesses });
     const numbers = w.cut === "score" ? cutNumbers(w) : {};
     return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, numbers);
   }

@@ -1,0 +1,55 @@
+// What a pass costs here, as measured before the run, and what that means for the size of a tree.
+
+const made = new WeakMap();
+
+/**
+ * The measured curve of a header: {rows, points, at(n)} in passes over one row, or null. `points`:
+ * as timed at `rows`; at(n): c*(n), what a size costs at most, since a pass can be padded to a wider
+ * one; straight between the rows timed, beyond the last as steep as before it.
+ */
+export function costCurve(header) {
+  const costs = header?.costs;
+  if (!costs) return null;
+  if (!made.has(costs)) made.set(costs, build(costs));
+  return made.get(costs);
+}
+
+function build({ rows, seconds }) {
+  const single = Math.min(...seconds);
+  const ascending = rows.every((n, i) => i === 0 || n > rows[i - 1]);
+  if (rows.length !== seconds.length || !(single > 0) || !ascending) return null;
+  const points = seconds.map((t) => t / single);
+  const least = points.map((_, i) => Math.min(...points.slice(i)));
+  const at = (n) => {
+    if (rows.length === 1 || n <= rows[0]) return 1;
+    const found = rows.findIndex((r) => r >= n);
+    const i = found < 0 ? rows.length - 1 : found;
+    const slope = (least[i] - least[i - 1]) / (rows[i] - rows[i - 1]);
+    return least[i - 1] + slope * (n - rows[i - 1]);
+  };
+  return { rows, points, at };
+}
+
+/**
+ * Why a step's tree is no larger, where its cost decided: {guesses, worth, cost, more, need}, or
+ * null. `worth`: tokens that the drafter expected of it, the model's own included; `more`: what one
+ * row more would have cost; `need`: tokens that it had to promise for that.
+ */
+export function treeSize(model, step) {
+  const curve = costCurve(model.decoder.header);
+  const decided = step.evidence?.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost"));
+  // Nodes without a score were not chosen by what they promise.
+  if (!curve || !decided || step.nodes.slice(1).some((n) => !(n.score > 0))) return null;
+  const rows = step.nodes.length;
+  const worth = step.nodes.slice(1).reduce((sum, n) => sum + n.score, 1);
+  const cost = curve.at(rows);
+  const more = curve.at(rows + 1) - cost;
+  return { guesses: rows - 1, worth, cost, more, need: (worth / cost) * more };
+}
+
+/** How many of the run's passes had so many rows: [[rows, passes], …], ascending. */
+export function sizesUsed(run) {
+  const counts = new Map();
+  for (const { nodes } of run.steps) counts.set(nodes.length, (counts.get(nodes.length) ?? 0) + 1);
+  return [...counts].sort((a, b) => a[0] - b[0]);
+}
