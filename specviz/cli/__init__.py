@@ -17,7 +17,15 @@ from types import FrameType
 
 import typer
 
-from specviz.cli import app, bench, memory, models, run, traces  # noqa: F401 (order of help)
+from specviz.cli import (  # noqa: F401 (order of help)
+    app,
+    bench,
+    compare,
+    memory,
+    models,
+    run,
+    traces,
+)
 from specviz.cli.command import command
 from specviz.models.base import InputError
 from specviz.trace import TraceError

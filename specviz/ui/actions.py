@@ -162,7 +162,7 @@ class Actions:
         visit.live = Live(job)
         visit.reusable = visit.live.run_id
         line = stage_line(Stage("queue"), job.model, self.lang)
-        return line, self.cards(visit), *self._buttons(running=True)
+        return line, self.cards(visit), *self.buttons(running=True)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
         """shown, buttons while the job goes on."""
@@ -187,7 +187,7 @@ class Actions:
                 yield *self._pushed(visit, live, tick, line), *(KEEP,) * 3
             except ValueError as unshowable:  # the buttons have to come back all the same
                 LOG.error("a run cannot be shown", exc_info=unshowable)
-        yield KEEP, self.cards(visit), KEEP, line, *self._buttons(running=False)
+        yield KEEP, self.cards(visit), KEEP, line, *self.buttons(running=False)
 
     def settle(self, visit: Visit) -> tuple[Any, ...]:
         """status, gallery, buttons after a run, also one refused because too many wait."""
@@ -196,17 +196,17 @@ class Actions:
             return (KEEP,) * 5
         live.ended = True
         line = self._error(text("ui.error.full", self.lang))
-        return line, self.cards(visit), *self._buttons(running=False)
+        return line, self.cards(visit), *self.buttons(running=False)
 
     def stop(self, visit: Visit) -> tuple[Any, ...]:
         """status, gallery, buttons after Stop was pressed."""
         if not visit.busy:
-            return KEEP, KEEP, *self._buttons(running=False)
+            return KEEP, KEEP, *self.buttons(running=False)
         if visit.stop():
             line = status(text("ui.stage.stopping", self.lang), "busy")
             return line, KEEP, KEEP, gr.update(interactive=False), KEEP
         line = status(text("ui.stage.stopped", self.lang))
-        return line, self.cards(visit), *self._buttons(running=False)
+        return line, self.cards(visit), *self.buttons(running=False)
 
     def _pushed(self, visit: Visit, live: Live, tick: Tick, line: Any) -> tuple[Any, ...]:
         events = live.recording.events
@@ -234,7 +234,7 @@ class Actions:
         return message, KEEP, KEEP, line
 
     @staticmethod
-    def _buttons(running: bool) -> tuple[Any, Any, Any]:
+    def buttons(running: bool) -> tuple[Any, Any, Any]:
         """Run, Stop, Open a trace file."""
         free = gr.update(interactive=not running)
         return free, gr.update(visible=running, interactive=True), free

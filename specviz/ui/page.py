@@ -18,6 +18,7 @@ from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.visit import Desk, Visit
+from specviz.ui.whatif import Tab, build_tab
 from specviz.views.charts import CHARTS
 from specviz.views.rejects import CUTS
 
@@ -66,6 +67,7 @@ class Below:
     table: gr.Dataframe
     facts: gr.HTML
     takeaway: gr.HTML
+    whatif: Tab
 
     @property
     def summaries(self) -> list[Any]:
@@ -119,6 +121,10 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
         _wire_run(controls, stop, actions, visit, shown, summaries)
         _wire_form(controls, below, actions, visit)
+        below.whatif.wire(
+            actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
+            [below.takeaway, below.facts], AT_ONCE, DEVICE,
+        )  # fmt: skip
         events.api(
             generate(actions.decode), api_name="generate",
             api_description=text("ui.api", lang), **DEVICE,
@@ -169,9 +175,11 @@ def _below(answers: Answers, lang: str) -> Below:
                 interactive=False, max_height=420, datatype="str", elem_id="rejects",
                 show_label=False, buttons=[], wrap=True,
             )  # fmt: skip
+        with gr.Tab(text("ui.tab.whatif", lang)):
+            whatif = build_tab(lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
-    return Below(cards, plots, which, find, table, card, files)
+    return Below(cards, plots, which, find, table, card, files, whatif)
 
 
 def _plots(lang: str) -> list[gr.Plot]:

@@ -61,7 +61,7 @@ def _blocks(
         if start >= most:
             break
         width = min(len(step.emitted), most - start)
-        bases.append(start + 0.56)
+        bases.append(round(start + 0.56, 2))
         widths.append(width - 0.12)
         told.append(
             text("compare.block", lang, name=for_plotly(name), step=step.index + 1,

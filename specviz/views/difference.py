@@ -43,7 +43,7 @@ def sentences(found: Comparison, lead: str, lang: str = "en") -> Iterator[str]:
         more = len(found.gained) - len(found.mended)
         if more:
             yield text("compare.more", lang, count=more)
-        parts = {k: _counts(v, lang) for k, v in found.bysource().items()}
+        parts = {k: _counts(v, lang) for k, v in found.by_source().items()}
         yield text("compare.sources", lang, **parts)
     if found.parted is not None:
         yield text("compare.parted", lang, at=found.parted + 1)
@@ -129,7 +129,7 @@ def to_object(found: Comparison) -> dict[str, Any]:
         "gained": [_plain(p) for p in found.gained],
         "mended": len(found.mended),
         "lost": [_plain(p) for p in found.lost],
-        "by_source": found.bysource(),
+        "by_source": found.by_source(),
     }
 
 

@@ -1,0 +1,286 @@
+"""Repeating a recorded run with something changed: the job, the refusals, what is compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz import cli, jobs
+from specviz.catalog import strings, text
+from specviz.changes import CHANGES
+from specviz.compare import compare
+from specviz.counterfactual import Outcome, change, offered, reasons, run_counterfactual
+from specviz.drafters import DRAFTERS, create
+from specviz.jobs import Job
+from specviz.memories import MemoryKeeper
+from specviz.models.base import InputError
+from specviz.models.toy import ToyModel, rhyme_model
+from specviz.trace import Costs, Event, Progress, Trace, TraceError, Turn
+from specviz.tracefile import load, save
+from specviz.views.difference import changes, sentences
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+# The discount is pinned: these numbers are not about it.
+JOB = Job(
+    model="toy", prompt="This is the cow", max_new_tokens=60, baseline=False,
+    knobs={"calibration": "none"},
+)  # fmt: skip
+PASSES, PASSES_WITHOUT = 21, 34
+SENTENCE = (
+    "With level 1 off: 34 passes instead of 21; "
+    "0 of 9 refused positions guessed right, 15 that had been right were lost."
+)
+COSTS = Costs(context=64, rows=(1, 2, 8, 32, 96), seconds=(1.0, 1.1, 1.3, 2.0, 4.0))
+
+
+def made(job: Job) -> Trace:
+    return Trace(tuple(e for e in jobs.run(job) if not isinstance(e, Progress)))
+
+
+def told(trace: Trace, **changed: Any) -> Trace:
+    """``trace`` with another header."""
+    first, *rest = trace.events
+    return Trace((first.model_copy(update=changed), *rest))
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return made(JOB)
+
+
+def outcome(events: Generator[Event, None, Outcome]) -> tuple[list[Event], Outcome]:
+    seen = []
+    while True:
+        try:
+            seen.append(next(events))
+        except StopIteration as done:
+            return seen, done.value
+
+
+def test_the_job_of_a_trace_is_the_job_that_made_it() -> None:
+    job = replace(JOB, system="Be brief.", costs=COSTS, decoder="token_recycling",
+                  knobs={"tree": "best_first"})  # fmt: skip
+    first = made(job)
+    again = change(first)
+    assert (again.prompt, again.system, again.costs) == (job.prompt, "Be brief.", COSTS)
+    assert again.knobs == {"tree": "best_first", "nodes": 0, "rejected": True}
+    second = made(again)
+    strip = {"seconds"}
+    assert [e.model_dump(exclude=strip) for e in second.events] == [
+        e.model_dump(exclude=strip) for e in first.events
+    ]
+
+
+def test_the_recorded_costs_keep_the_sizes_of_the_trees() -> None:
+    sizes = lambda t: [len(s.nodes) for s in t.run("decoder").steps]  # noqa: E731
+    priced = made(replace(JOB, costs=COSTS))
+    assert sizes(made(change(priced))) == sizes(priced)
+    dear = told(priced, costs=Costs(context=1, rows=(1, 2), seconds=(1.0, 50.0)))
+    assert set(sizes(made(change(dear)))) == {1}
+
+
+def test_a_change_is_repeated_and_told_in_numbers(trace: Trace) -> None:
+    seen, found = outcome(run_counterfactual(trace, ("no-level1",)))
+    assert (found.names, found.knobs, found.reasons) == (("no-level1",), {}, ())
+    assert found.before is trace
+    run = found.after.run("decoder")
+    assert run is not None and run.header.knobs["levels"] == "23"
+    assert [e for e in seen if not isinstance(e, Progress)] == list(found.after.events)
+    assert run.tokens == trace.run("decoder").tokens  # type: ignore[union-attr]
+    two = found.comparison
+    assert two == compare(trace, found.after)
+    assert (two.a.passes, two.b.passes) == (PASSES, PASSES_WITHOUT)
+    assert two.b.passes - two.a.passes == len(two.lost) - len(two.gained)
+    phrase = changes(found.names, found.knobs, found.after)
+    assert phrase == "level 1 off"
+    assert next(sentences(two, f"With {phrase}")) == SENTENCE
+
+
+def test_named_changes_and_knobs_add_up(trace: Trace) -> None:
+    job = change(trace, "no-level1", "no-level3", "no-copy", depth="4")
+    knobs = {k: v for k, v in job.knobs.items() if v != create("recap", JOB.knobs).__dict__[k]}
+    assert knobs == {"levels": "2", "copy": "off", "depth": 4}
+
+
+def test_the_size_of_a_tree_is_doubled_and_halved_from_the_largest_of_the_run(
+    trace: Trace,
+) -> None:
+    assert max(len(s.nodes) - 1 for s in trace.run("decoder").steps) == 16  # type: ignore[union-attr]
+    assert change(trace, "larger-tree").knobs["nodes"] == 32
+    assert change(trace, "smaller-tree").knobs["nodes"] == 8
+    wide = made(replace(JOB, knobs={"nodes": 96, "least_score": 0.0, "calibration": "none"}))
+    assert "larger-tree" not in [c.name for c in offered(wide)]
+
+
+def test_what_the_run_had_already_is_not_offered_and_refused_in_a_sentence(trace: Trace) -> None:
+    names = [c.name for c in offered(trace)]
+    assert "wider" not in names and "no-discount" not in names
+    assert names[:4] == ["no-level3", "no-level2", "no-level1", "only-level3"]
+    with pytest.raises(InputError, match=r"^This run cannot be changed by no-discount, because"):
+        change(trace, "no-discount")
+    with pytest.raises(InputError, match=r"^This run had depth=10 already:"):
+        change(trace, depth=10)
+    alone = told(trace, knobs={"levels": "1"})
+    assert {"no-level1", "only-level1"} & {c.name for c in offered(alone)} == set()
+    assert offered(made(replace(JOB, decoder="autoregressive", knobs={}))) == ()
+
+
+@pytest.mark.parametrize("decoder", CHANGES)
+def test_every_named_change_runs_and_has_its_words(decoder: str) -> None:
+    knobs = {"tree": "best_first"} if decoder == "token_recycling" else {}
+    first = made(replace(JOB, decoder=decoder, knobs=knobs, max_new_tokens=24))
+    never = {"wider", "best-first", "no-discount" if knobs else ""}
+    assert {c.name for c in CHANGES[decoder]} - {c.name for c in offered(first)} <= never
+    for each in CHANGES[decoder]:
+        assert strings()[f"whatif.{each.name}"].endswith("?")
+        assert f"whatif.{each.name}.with" in strings()
+    for each in offered(first):
+        _, found = outcome(run_counterfactual(first, (each.name,)))
+        assert found.comparison.parted is None
+        assert len(found.comparison.positions) == 24
+        assert changes(found.names, {}, found.after)
+
+
+def test_every_decoder_that_guesses_can_be_asked() -> None:
+    assert set(DRAFTERS) - set(CHANGES) == {"autoregressive"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"decoder": "gone"}, "This trace is of the decoder 'gone', which does not exist here"),
+        ({"messages": ()}, "This trace does not hold its prompt as one question of a user"),
+        (
+            {"messages": tuple(Turn(role=r, text="x") for r in ("user", "assistant", "user"))},
+            "This trace does not hold its prompt as one question of a user",
+        ),
+        ({"model": "/no/such/folder"}, "The model '/no/such/folder' of this trace is not here"),
+    ],
+)
+def test_what_cannot_be_repeated_is_refused(
+    trace: Trace, changed: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises((InputError, TraceError)) as refused:
+        change(told(trace, **changed))
+    assert str(refused.value).startswith(sentence)
+    with pytest.raises(TraceError, match=r"^This trace has no steps to repeat"):
+        change(Trace(trace.events[:2]))
+
+
+def test_other_weights_or_another_reading_of_the_prompt_end_the_run_at_its_header(
+    trace: Trace, known: Callable[[ToyModel], str]
+) -> None:
+    for changed, sentence in (
+        ({"digest": "0123456789"}, "The weights of toy here"),
+        ({"tokens": (5, 6)}, "The prompt of the recording has 2 tokens, but toy reads it as"),
+    ):
+        events = run_counterfactual(told(trace, **changed), ("no-level1",))
+        seen = []
+        with pytest.raises(InputError, match=f"^{sentence}"):
+            for event in events:
+                seen.append(event)
+        assert all(isinstance(e, Progress) for e in seen)
+    label = known(rhyme_model("gone"))
+    assert change(told(trace, model=label)).model == label
+
+
+def test_a_lasting_memory_is_not_in_the_trace_so_an_empty_one_is_compared_with() -> None:
+    keeper = MemoryKeeper(JOB)
+    for event in jobs.run(JOB):
+        keeper.add(event)
+    warm = made(replace(JOB, memory=keeper.snapshot()))
+    assert warm.run("decoder").header.memory_rows > 0  # type: ignore[union-attr]
+    assert reasons(warm) == ("memory",)
+    _, found = outcome(run_counterfactual(warm, ("no-level1",)))
+    cold = made(JOB).run("decoder")
+    assert cold is not None
+    assert found.comparison.a.passes == len(cold.steps) == PASSES
+    assert len(warm.run("decoder").steps) < PASSES  # type: ignore[union-attr]
+    _, again = outcome(run_counterfactual(warm, ("no-copy",), control=found.before))
+    assert again.before is found.before
+
+
+def test_a_recording_without_costs_or_with_settings_that_are_gone_is_run_again_first(
+    trace: Trace,
+) -> None:
+    hub = {"model": "owner/name", "trace_schema": 1}
+    assert reasons(told(trace, **hub)) == ("costs",)
+    knobs = trace.events[0].knobs  # type: ignore[union-attr]
+    assert reasons(told(trace, **hub, knobs={**knobs, "nodes": 16})) == ()
+    assert reasons(told(trace, **hub, costs=COSTS)) == ()
+    broken = Costs(context=0, rows=(1, 2), seconds=(0.0, 1.0))
+    assert reasons(told(trace, **hub, costs=broken)) == ("costs",)
+    old = told(trace, knobs={**knobs, "levels": "9", "extra": 1})
+    assert reasons(old) == ("knobs",)
+    assert change(old).knobs["levels"] == "123"
+    assert reasons(told(trace, versions={"specviz": "0.0.0"})) == ("version",)
+    for example in ("tea", "lookup"):
+        assert change(load(EXAMPLES / f"{example}.jsonl.gz")).model == "smollm2-135m"
+
+
+# The command line
+
+
+def run(*arguments: object) -> int:
+    return cli.main([str(a) for a in arguments])
+
+
+@pytest.fixture
+def path(trace: Trace, tmp_path: Path) -> Path:
+    save(tmp_path / "a.jsonl.gz", trace.events)
+    return tmp_path / "a.jsonl.gz"
+
+
+def test_whatif_saves_the_second_trace_and_compare_says_the_same(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = tmp_path / "b.jsonl.gz"
+    assert run("whatif", path, "--change", "no-level1", "-o", second) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"recorded: recap, {PASSES} passes, tau ")
+    assert lines[1].startswith(f"changed: recap, {PASSES_WITHOUT} passes, tau ")
+    assert lines[2] == SENTENCE
+    assert lines[-1] == f"trace written to {second}"
+    assert any(line.endswith("  lost with level 1 off") for line in lines)
+    assert run("compare", path, second, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["a"]["passes"], found["b"]["passes"]) == (PASSES, PASSES_WITHOUT)
+    assert found["parted"] is None and found["common_tokens"] == 60
+    assert run("whatif", path, "--knob", "levels=23", "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["changes"], again["knobs"], again["control"]) == ([], {"levels": "23"}, [])
+    assert again["lost"] == found["lost"]
+
+
+def test_whatif_lists_and_tries_everything(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("whatif", path, "--list") == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[0].split("  ")[0] == "no-level3" and listed[0].endswith("bring?")
+    assert run("whatif", path, "--all") == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.split("\n\n")[0].splitlines()]
+    assert rows[0] == ["change", "passes", "tau", "gained", "lost"]
+    assert rows[1][:3] == ["(nothing", "changed)", str(PASSES)]
+    assert len(rows) == len(listed) + 2
+    assert [int(r[1]) for r in rows[2:]] == sorted(int(r[1]) for r in rows[2:])
+    assert ["no-level1", str(PASSES_WITHOUT)] in [r[:2] for r in rows]
+    causes = out.split(text("compare.causes"))[1].strip().splitlines()
+    assert causes[0].startswith("token ") and "larger-tree" in out.split("\n\n")[1]
+
+
+def test_whatif_refuses_in_one_sentence(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, said in (
+        ((), text("cli.whatif.nothing")),
+        (("--all", "--change", "no-copy"), text("cli.whatif.all_alone")),
+        (("--change", "x"), "There is no change 'x' for recap; its changes are: no-level3,"),
+        (("--knob", "depth=99"), "depth cannot be 99: give a whole number from 1 to 16."),
+    ):
+        assert run("whatif", path, *options) == 2
+        found = capsys.readouterr()
+        assert found.out == "" and found.err.startswith(said)
+        assert found.err.count("\n") == 1
