@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": {"jobs", "catalog", "inputs", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
-        *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
+        "", *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
         "models.probe", "drafters", "audit", "verdict", "decoding", "equality", "memories",
         "tracefile", "files", "recorder", "catalog",
     },

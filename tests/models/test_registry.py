@@ -19,6 +19,7 @@ from transformers import (
     T5Config,
 )
 
+from specviz import verdict as verdicts
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.models import hf_load, registry, smollm2
@@ -26,6 +27,8 @@ from specviz.models.base import InputError, Inputs, Message, Unsupported
 from specviz.models.hf_facts import max_context
 from specviz.models.registry import Entry
 from specviz.models.toy import ToyModel, random_logits, rhyme_model
+from specviz.verdict import Equality, Verdict
+from specviz.views.verified import badge
 from tests.models import tiny
 
 
@@ -268,3 +271,108 @@ def test_rotary_positions_that_change_with_the_length_end_the_context():
     assert max_context(config) == 64
     config.rope_parameters = rope
     assert max_context(config) == 256
+
+
+MACHINE = "AMD EPYC, 2 cores"
+
+
+def result(folder, name: str = "a.json", **changes) -> Verdict:
+    """A result of two decoders on six prompts, written to ``folder``."""
+    rows = tuple(
+        Equality(dtype="float32", decoder=d, state="held", prompts=6, identical=6, tokens=288)
+        for d in ("recap", "prompt_lookup")
+    )
+    facts = {"digest": smollm2.SHA256[:16], "machine": MACHINE, "device": "cpu", "rows": rows}
+    verdict = Verdict(**{"model": "smollm2-135m", **facts, **changes})
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(verdicts.dumps(verdict))
+    return verdict
+
+
+def told(label: str = "smollm2-135m") -> list[str]:
+    entry = registry.find(label)
+    return badge(registry.results(label), entry.digest(), entry.dtypes)
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "SHIPPED", tmp_path / "shipped")
+    return tmp_path / "shipped", tmp_path / "cache" / "verified"
+
+
+def test_what_was_never_tried_is_not_yet_run(places):
+    assert told() == ["not yet run on: CPU, CUDA"]
+    assert told("toy") == ["not yet run on: CPU"]
+    result(places[0])
+    assert told("smollm2-135m-hub") == ["not yet run on: CPU, CUDA"]
+
+
+def test_a_result_becomes_a_badge(places):
+    shipped, adopted = places
+    result(shipped)
+    lines = [
+        "verified on AMD EPYC, 2 cores, float32: 2 decoders equal to generate on 6 prompts",
+        "not yet run on: CUDA",
+    ]
+    assert told() == lines
+    result(adopted, device="cuda:1", machine="H200")
+    assert told() == [lines[0], lines[0].replace(MACHINE, "H200")]
+
+
+def test_an_adopted_result_replaces_the_shipped_one_of_the_same_machine(places):
+    shipped, adopted = places
+    failed = Equality(dtype="float32", decoder="recap", state="failed", prompts=6)
+    result(shipped, rows=(failed,))
+    assert told()[0] == "tried on AMD EPYC, 2 cores, float32: 1 question did not hold"
+    result(adopted)
+    assert told()[0].startswith("verified on AMD EPYC, 2 cores, float32: 2 decoders equal")
+
+
+def test_a_tie_is_never_called_equal(places):
+    row = Equality(
+        dtype="bfloat16", decoder="recap", state="held", prompts=6, identical=4, tied=2,
+        tied_tokens=3, largest_margin=0.1,
+    )  # fmt: skip
+    result(places[0], rows=(row,))
+    assert told()[0] == (
+        "verified on AMD EPYC, 2 cores, bfloat16: 1 decoder equal to generate on 6 prompts, but "
+        "for numeric ties in 2 runs"
+    )
+
+
+def test_results_of_other_weights_count_for_nothing(places):
+    result(places[0], digest="0" * 16)
+    assert told() == [
+        "on AMD EPYC, 2 cores: verified with other weights", "not yet run on: CPU, CUDA",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"verdict_schema": 7}', b"[" * 10**5, b"\xff"])
+def test_a_damaged_result_counts_as_none(raw: bytes, places):
+    places[0].mkdir()
+    (places[0] / "bad.json").write_bytes(raw)
+    assert told() == ["not yet run on: CPU, CUDA"]
+
+
+def test_reading_results_loads_no_torch():
+    code = (
+        "import sys; from specviz.models import registry;"
+        "[registry.results(e.label) and e.digest() for e in registry.entries()];"
+        "sys.exit(bool({'torch', 'transformers', 'tokenizers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_shipped_results_are_of_the_weights_that_their_labels_load():
+    for path in sorted(registry.SHIPPED.glob("*.json")):
+        verdict = verdicts.load(path)
+        assert verdict.complete and not verdict.quick, path.name
+        assert registry.find(verdict.model).digest() in ("", verdict.digest), path.name
+
+
+def test_forgetting_a_model_loads_it_anew():
+    toy = registry.load("toy")
+    registry.forget("toy")
+    assert registry.loaded() == ()
+    assert registry.load("toy") is not toy

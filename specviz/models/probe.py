@@ -1,0 +1,89 @@
+"""Facts about a loaded model and the device that it stands on, as plain data."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Any
+
+import torch
+
+from specviz.models.base import Model
+from specviz.models.hf import HFModel
+from specviz.models.hf_load import TOLERANCE, tree_error
+from specviz.models.hf_pack import PackedLinear
+from specviz.models.peers import cache_bytes
+
+
+def architecture(model: Model) -> dict[str, int | str | bool | None]:
+    """Names and values; ``kv_bytes_per_token`` is what one token of context takes in the cache."""
+    facts: dict[str, int | str | bool | None] = {
+        "vocabulary": model.vocab_size,
+        "max_context": model.max_context,
+    }
+    if not isinstance(model, HFModel):
+        return facts
+    config = model.net.config.get_text_config()
+    heads = config.num_attention_heads
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return {
+        "architecture": config.model_type,
+        "layers": config.num_hidden_layers,
+        "hidden": config.hidden_size,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "head_width": width,
+        "windows": ", ".join(f"{k} {v or 'all'}" for k, v in model.windows.items()),
+        "attention": model.net.config._attn_implementation,
+        "parameters": parameters(model.net),
+        "kv_bytes_per_token": cache_bytes(model),
+        **facts,
+    }
+
+
+def parameters(net: Any) -> int:
+    """How many numbers the weights are, shared ones counted once, packed ones included."""
+    total: int = sum(p.numel() for p in net.parameters())
+    packed = [m for m in net.modules() if isinstance(m, PackedLinear)]
+    total += sum(m.in_features * m.out_features for m in packed)
+    if net.config.tie_word_embeddings and isinstance(net.get_output_embeddings(), PackedLinear):
+        total -= net.get_input_embeddings().weight.numel()
+    return total
+
+
+def tree_gap(model: Model) -> tuple[float, float] | None:
+    """(largest difference between a tree pass and plain ones, what is allowed); see tree_error.
+
+    None for a model without logits of its own to compare.
+    """
+    if not isinstance(model, HFModel):
+        return None
+    return tree_error(model), TOLERANCE[model.dtype]
+
+
+def driver(device: str) -> dict[str, str]:
+    """What torch says about the GPU and its driver; empty for a CPU."""
+    if not device.startswith("cuda"):
+        return {}
+    about = torch.cuda.get_device_properties(torch.device(device))
+    return {
+        "name": str(about.name),
+        "capability": f"{about.major}.{about.minor}",
+        "memory_bytes": str(about.total_memory),
+        "processors": str(about.multi_processor_count),
+        "cuda": str(torch.version.cuda),
+        "cudnn": str(torch.backends.cudnn.version()),  # type: ignore[no-untyped-call]
+    }
+
+
+def peak_bytes(device: str) -> int | None:
+    """The most memory held so far: by torch on a GPU, by the process elsewhere; None: unknown."""
+    if device.startswith("cuda"):
+        return int(torch.cuda.max_memory_allocated(torch.device(device)))
+    with suppress(ImportError):
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most
+    return None

@@ -1,0 +1,318 @@
+"""The acceptance kit answers every question, finds what is wrong, and leaves a whole file."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import torch
+
+from specviz import verdict as verdicts
+from specviz.audit import audit
+from specviz.bench import trial, verify
+from specviz.bench.race import race
+from specviz.bench.reported import reported
+from specviz.bench.verify import Plan, Trial
+from specviz.cli import main
+from specviz.models import registry
+from specviz.models.base import InputError, Unsupported
+from specviz.models.hf_load import VERIFIED
+from specviz.tracefile import load as load_trace
+from specviz.verdict import Equality, Row, Speed, Verdict
+from tests.models import tiny
+
+ROOT = Path(__file__).parents[2]
+TITLES = ["recap", "token_recycling", "token_recycling best_first", "prompt_lookup",
+          "autoregressive"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(1)
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "_loaded", {})
+    monkeypatch.setattr(trial, "TOKENS", 12)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a tiny random checkpoint of an architecture."""
+
+    def make(architecture: str) -> Path:
+        folder = tmp_path_factory.getbasetemp() / f"tiny-{architecture}"
+        if not folder.is_dir():
+            tiny.net(architecture, "sdpa", torch.float32).save_pretrained(folder)
+            tiny.tokenizer().save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def verified(*arguments: str) -> tuple[int, Verdict, Path]:
+    out = Path("out")
+    code = main(["verify", "--out", str(out), *arguments])
+    return code, verdicts.load(out / "verify.json"), out
+
+
+def rows(verdict: Verdict, part: str) -> list[Row]:
+    return [row for row in verdict.rows if row.part == part]
+
+
+def states(verdict: Verdict, part: str) -> list[str]:
+    return [row.state for row in rows(verdict, part)]
+
+
+def test_the_toy_is_measured_against_its_own_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    code, verdict, out = verified("--model", "toy", "--quick")
+    assert code == 0
+    assert (verdict.model, verdict.device, verdict.quick, verdict.held) == (
+        "toy", "cpu", True, True,
+    )  # fmt: skip
+    equal = [row for row in verdict.rows if isinstance(row, Equality)]
+    assert [(r.decoder, r.reference, r.identical, r.prompts) for r in equal[:4]] == [
+        (title, "own loop", 3, 3) for title in TITLES[:4]
+    ]
+    assert (equal[4].state, equal[4].why) == (
+        "skipped", "This is the reference itself: transformers has no such model.",
+    )  # fmt: skip
+    peer = next(r for r in verdict.rows if isinstance(r, Speed) and r.decoder == "generate")
+    assert peer.why == "transformers has no model toy: choose a model with weights."
+    assert states(verdict, "tree") == ["skipped"] and states(verdict, "costs") == ["skipped"]
+    for row in rows(verdict, "example"):
+        assert audit(load_trace(out / row.file)) == ()
+    printed = capsys.readouterr().out
+    assert "3 of 3 prompts identical to plain decoding (36 tokens)" in printed
+    assert "no reported figure for this model" in printed and "all that could run held" in printed
+    assert "| ✓ | recorded run | recap | float64 | recap.jsonl.gz |" in (
+        out / "verify.md"
+    ).read_text("utf-8")
+
+
+def whole(folder: Path, *arguments: str) -> Verdict:
+    code, verdict, out = verified("--model", str(folder), "--dtype", "float32", *arguments)
+    assert code == 0, [row for row in verdict.rows if row.state == "failed"]
+    assert verdict.model == folder.name
+    assert str(folder.parent) not in (out / "verify.json").read_text("utf-8")
+    assert states(verdict, "tree") == ["held"]
+    for row in (row for row in verdict.rows if isinstance(row, Equality)):
+        assert (row.reference, row.identical, row.tied) == ("generate", row.prompts, 0)
+        assert row.prompts == 3 and row.tokens > 3
+    for row in rows(verdict, "example"):
+        assert audit(load_trace(out / row.file)) == ()
+    speeds = {r.decoder: r for r in verdict.rows if isinstance(r, Speed) and r.state == "held"}
+    assert {"autoregressive", "generate"} <= set(speeds)
+    assert speeds["autoregressive"].speedup == 1.0 and speeds["autoregressive"].tau == 1.0
+    return verdict
+
+
+def test_a_checkpoint_in_a_folder(checkpoint: Callable[[str], Path]) -> None:
+    verdict = whole(checkpoint("llama"), "--quick", "--decoder", "recap")
+    assert verdict.facts["architecture"] == "llama"
+    net = tiny.net("llama")
+    assert verdict.facts["parameters"] == sum(p.numel() for p in net.parameters())
+    assert verdict.facts["kv_bytes_per_token"] == 2 * 2 * 2 * 8 * 4
+    costs = {(r.context, r.packed): r for r in rows(verdict, "costs")}
+    assert costs[2000, True].why == (
+        "The context of tiny-llama ends at 512: too short for 2000 tokens and a pass."
+    )
+    measured = next(r for r in costs.values() if r.state == "held")
+    assert measured.context == 100 and measured.costs.rows[0] == 1
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("architecture", ["qwen2", "qwen3", "gemma3", "mistral"])
+def test_every_class_that_is_trusted_when_loaded(
+    architecture: str, checkpoint: Callable[[str], Path]
+) -> None:
+    verdict = whole(checkpoint(architecture), "--quick")
+    assert verdict.facts["architecture"] in VERIFIED
+    assert [r.decoder for r in rows(verdict, "equality")] == TITLES
+
+
+@pytest.mark.proof
+def test_a_whole_run_takes_the_second_dtype_too(checkpoint: Callable[[str], Path]) -> None:
+    code, verdict, _ = verified("--model", str(checkpoint("llama")))
+    assert code == 0
+    half = [r for r in verdict.rows if isinstance(r, Equality) and r.dtype == "bfloat16"]
+    assert [r.state for r in half] == ["held"] * 5
+    assert all(r.identical + r.tied == r.prompts for r in half)
+    assert {r.dtype for r in rows(verdict, "example")} == {"float32"}
+
+
+def test_another_text_than_generates_does_not_hold(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Trial._reference
+
+    def other(self: Trial, prompt: str, inputs: object) -> tuple[int, ...]:
+        tokens = honest(self, prompt, inputs)
+        return (*tokens[:2], (tokens[2] + 1) % 256, *tokens[3:])
+
+    monkeypatch.setattr(Trial, "_reference", other)
+    for dtype in ("float32", "bfloat16"):
+        code, verdict, _ = verified(
+            "--model", str(checkpoint("llama")), "--dtype", dtype, "--quick",
+            "--decoder", "prompt_lookup",
+        )  # fmt: skip
+        assert code == 3
+        (row,) = (r for r in verdict.rows if isinstance(r, Equality))
+        assert (row.state, row.identical, row.tied) == ("failed", 0, 0)
+        assert row.why.startswith(
+            "Differs from generate: prompt 1 from token 3 on by more than rounding, prompt 2 from"
+        )
+        assert states(verdict, "speed") == ["held"] * 3
+
+
+def test_a_part_that_breaks_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Trial, row: Row, variant: object) -> Row:
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(Trial, "example", broken)
+    code, verdict, out = verified("--model", "toy", "--quick", "--decoder", "recap")
+    assert code == 3
+    (row,) = rows(verdict, "example")
+    assert (row.state, row.why) == (
+        "failed", "It did not run to its end (RuntimeError); the log says where.",
+    )  # fmt: skip
+    assert states(verdict, "equality") == ["held"]
+    assert "secret" not in (out / "verify.json").read_text("utf-8")
+
+
+def test_a_dtype_that_does_not_fit_is_said_in_its_rows(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, asked = registry.load, []
+
+    def small(name: str, device: str = "auto", dtype: str = "auto", packed: bool | None = None):
+        asked.append(dtype)
+        if dtype == "bfloat16":
+            raise Unsupported("It does not fit.")
+        return honest(name, device, dtype, packed)
+
+    monkeypatch.setattr(registry, "load", small)
+    code, verdict, _ = verified(
+        "--model", str(checkpoint("llama")), "--quick", "--decoder", "recap",
+        "--dtype", "float32", "--dtype", "bfloat16",
+    )  # fmt: skip
+    assert code == 0 and asked.count("bfloat16") == 1
+    half = [row for row in verdict.rows if row.dtype == "bfloat16"]
+    assert {row.why for row in half} == {"It does not fit."}
+    assert {row.state for row in half} == {"skipped"}
+
+
+def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
+    script = (
+        "import sys; from specviz.bench.trial import Trial; from specviz.cli import main\n"
+        "import os, signal\n"
+        "def stop(self, row, variant): os.kill(os.getpid(), signal.SIGINT)\n"
+        "Trial.equality = stop\n"
+        "sys.exit(main(['verify', '--model', 'toy', '--quick', '--out', 'cut']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert done.returncode == 128 + signal.SIGINT
+    verdict = verdicts.load(tmp_path / "cut" / "verify.json")
+    assert states(verdict, "load") == ["held"]
+    assert states(verdict, "equality") == ["not yet run"] * 5
+    assert not verdict.complete
+    assert "questions were not come to" in done.stdout
+    assert "not yet run" in (tmp_path / "cut" / "verify.md").read_text("utf-8")
+    assert main(["verify", "--adopt", str(tmp_path / "cut" / "verify.json")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--model", "nope"], "There is no model 'nope': choose smollm2-135m,"),
+        (["--model", "owner/name"], "The hub cannot be reached to get owner/name: check the"),
+        (["--model", "toy", "--decoder", "x"], "There is no decoder 'x': choose one of recap,"),
+        (["--model", "toy", "--out", "taken"], "taken is a file: choose a folder for --out."),
+        (["--model", "toy", "--out", "no/such"], "no/such cannot be written (No such file or"),
+        (["--model", "smollm2-135m", "--dtype", "int3"], "dtype cannot be 'int3': give auto or"),
+        (["--adopt", "absent.json"], "absent.json cannot be read: No such file or directory."),
+        (["--adopt", "taken"], "taken is no result of `specviz verify`, or a damaged one: give"),
+        (["--adopt", "old.json"], "old.json has schema 99, this specviz reads 1: verify again."),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("taken").write_text("text")
+    Path("old.json").write_text('{"verdict_schema": 99}')
+    assert main(["verify", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(sentence) and captured.err.count("\n") == 1
+
+
+def test_a_refused_model_leaves_no_result() -> None:
+    assert main(["verify", "--model", "owner/name", "--out", "out"]) == 2
+    assert not (Path("out") / "verify.json").exists()
+
+
+def test_a_result_holds_no_clock_no_path_and_the_same_shape(tmp_path: Path) -> None:
+    _, verdict, out = verified("--model", "toy", "--quick", "--decoder", "recap")
+    raw = (out / "verify.json").read_text("utf-8")
+    assert str(tmp_path) not in raw and "/" not in verdict.code
+    assert verdicts.dumps(verdicts.load(out / "verify.json")).decode() == raw
+    assert set(json.loads(raw)) == set(verdicts.schema()["properties"])
+
+
+class Fake:
+    """A trial whose runs take the seconds that a table says."""
+
+    quick = False
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+
+    def prompts(self) -> tuple[tuple[str, object], ...]:
+        return (("a", None), ("b", None), ("c", None), ("d", None))
+
+    def timed(self, variant: trial.Variant | None, prompt: str, inputs: object):
+        name = "generate" if variant is None else variant.title
+        if name == "prompt_lookup":
+            raise Unsupported("It needs what is not there.")
+        self.order.append(f"{name[0]}{prompt}")
+        took = {"autoregressive": 2.0, "generate": 4.0, "recap": 1.0}[name]
+        return 10, took, 5 if name == "recap" else 10
+
+
+def test_contenders_take_turns_and_are_compared_with_our_own_loop() -> None:
+    fake = Fake()
+    names = ("autoregressive", "generate", "recap", "prompt_lookup")
+    asked = tuple(Speed(dtype="float32", decoder=name) for name in names)
+    found = race(fake, asked, trial.variants(()))  # type: ignore[arg-type]
+    assert [(r.tokens_per_s, r.speedup, r.tau) for r in found if isinstance(r, Speed)] == [
+        (5.0, 1.0, 1.0), (2.5, 0.5, 1.0), (10.0, 2.0, 2.0), (None, None, None),
+    ]  # fmt: skip
+    assert (found[3].state, found[3].why) == ("skipped", "It needs what is not there.")
+    # Warmed up, then each of three prompts twice; another one begins each time.
+    assert fake.order[:3] == ["aa", "ga", "ra"]
+    assert fake.order[3:12] == ["aa", "ga", "ra", "gb", "rb", "ab", "rc", "ac", "gc"]
+    assert len(fake.order) == 3 + 3 * 3 * 2
+
+
+def test_figures_of_papers_belong_to_the_model_they_were_made_with() -> None:
+    assert [(f.decoder, f.speedup) for f in reported("Qwen/Qwen2.5-VL-7B-Instruct")] == [
+        ("recap", 1.66), ("token_recycling", 1.51),
+    ]  # fmt: skip
+    assert reported("smollm2-135m") == ()
+
+
+def test_closing_the_kit_in_the_middle_is_clean(tmp_path: Path) -> None:
+    with closing(verify.verify(Plan("toy", tmp_path, quick=True))) as stream:
+        first = next(stream)
+        assert {row.state for row in first.rows} == {"not yet run"}
+        second = next(stream)
+    assert [row.state for row in second.rows][:2] == ["held", "not yet run"]
+    with pytest.raises(InputError):
+        next(verify.verify(Plan("nope", tmp_path)))
