@@ -16,9 +16,10 @@ from specviz.models.base import InputError
 from specviz.recorder import check_writable
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
-from specviz.views import rejects, steps, terminal
+from specviz.views import candidates, inspector, rejects, steps, terminal
 
 EXPORT_ENDINGS = (".html", ".csv")
+TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": inspector}
 
 
 @command.command("replay", help=text("cli.replay"))
@@ -75,7 +76,8 @@ def export_command(
     path: TraceFile,
     output: Annotated[Path, typer.Option("--output", "-o", help=text("cli.export.output"))],
     table: Annotated[
-        Literal["rejects", "steps"], typer.Option(help=text("cli.export.table"))
+        Literal["rejects", "steps", "candidates", "memory"],
+        typer.Option(help=text("cli.export.table")),
     ] = "rejects",
 ) -> None:
     trace = load_trace(path)
@@ -85,6 +87,6 @@ def export_command(
 
         content = export_html(trace, audited=not audit(trace))
     else:
-        content = (rejects if table == "rejects" else steps).to_csv(trace)
+        content = TABLES[table].to_csv(trace)
     write_whole(output, content.encode())
     typer.echo(text("cli.exported", path=output))

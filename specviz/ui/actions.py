@@ -30,7 +30,6 @@ from specviz.ui.memory import Memory
 from specviz.ui.visit import Desk, Live, Visit, new_run_id
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
-from specviz.views.rejects import rejects, select, table
 
 LOG = logging.getLogger(__name__)
 KEEP = gr.skip()
@@ -255,23 +254,14 @@ class Actions:
     # Below the player
 
     def summaries(self, visit: Visit) -> tuple[Any, ...]:
-        """charts, table, run card, scope line, status for what the page shows now."""
+        """charts, run card, scope line, status for what the page shows now."""
         try:
             trace = self.desk.trace(visit.shown) or Trace(())
             charts = [draw(trace, self.lang) for draw in CHARTS.values()]
-            rows = self._table(trace, "all", "")
             shown = facts(card(trace, self.lang))
-            return *charts, rows, shown, Memory(self.lang).line(visit), KEEP
+            return *charts, shown, Memory(self.lang).line(visit), KEEP
         except Exception as error:
-            return *(KEEP,) * (len(CHARTS) + 3), self.failed(error)
-
-    def filter(self, visit: Visit, which: str, find: str) -> Any:
-        """The table of refused guesses, filtered."""
-        return self._table(self.desk.trace(visit.shown) or Trace(()), which, find or "")
-
-    def _table(self, trace: Trace, which: str, find: str) -> dict[str, Any]:
-        titles, cells = table(select(rejects(trace), which, find), self.lang)
-        return {"headers": titles, "data": cells}
+            return *(KEEP,) * (len(CHARTS) + 2), self.failed(error)
 
     def choose(self, decoder: str) -> list[Any]:
         """Description, then every group of knobs: only the chosen decoder's are visible."""

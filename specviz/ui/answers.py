@@ -12,7 +12,9 @@ from specviz import player
 from specviz.audit import audit
 from specviz.tracefile import dumps
 from specviz.ui.visit import Desk
-from specviz.views.rejects import to_csv
+from specviz.views import candidates, inspector, rejects
+
+SHEETS = {"csv": rejects, "candidates": candidates, "memory": inspector}
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class Answers:
         elif kind == "html":
             name, media = ".html", "text/html"
             raw = player.export_html(trace, lang=self.lang, audited=not audit(trace)).encode()
-        elif kind == "csv":
-            name, media, raw = "-rejects.csv", "text/csv", to_csv(trace).encode("utf-8-sig")
+        elif kind in SHEETS:
+            name, media = f"-{'rejects' if kind == 'csv' else kind}.csv", "text/csv"
+            raw = SHEETS[kind].to_csv(trace).encode("utf-8-sig")
         else:
             return None
         return {"name": stem + name, "type": media, "data": base64.b64encode(raw).decode()}

@@ -16,12 +16,13 @@ from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_l
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
+from specviz.ui.inspect import Inspect, Pane, inspect_tabs, wire_panes
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Tab, build_tab
 from specviz.views.charts import CHARTS
-from specviz.views.rejects import CUTS
 
+DOWNLOADS = ("trace", "html", "csv", "candidates", "memory")
 QUEUE = 20  # runs that may wait; said, because on ZeroGPU Gradio would let one wait
 # One run at a time on the device; everything else answers at once.
 DEVICE = {"concurrency_id": "gpu", "concurrency_limit": 1}
@@ -62,9 +63,7 @@ class Below:
 
     gallery: gr.HTML
     plots: list[gr.Plot]
-    which: gr.Dropdown
-    find: gr.Textbox
-    table: gr.Dataframe
+    panes: list[Pane]
     facts: gr.HTML
     takeaway: gr.HTML
     whatif: Tab
@@ -72,7 +71,7 @@ class Below:
     @property
     def summaries(self) -> list[Any]:
         """Outputs of ``Actions.summaries`` but the last two."""
-        return [*self.plots, self.table, self.facts]
+        return [*self.plots, self.facts]
 
 
 def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
@@ -103,24 +102,29 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             )
         player = player_stage(answers.get_events, lang, elem_id="player")
         with gr.Column(elem_classes="sv-below"):
-            below = _below(answers, lang)
+            inspect = Inspect(desk, recorded, lang)
+            below = _below(answers, inspect, lang)
 
         shown = [player, below.gallery, below.takeaway, status]
         summaries = {
             "fn": actions.summaries, "inputs": visit,
             "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
         }  # fmt: skip
+        again = wire_panes(inspect, below.panes, visit, actions.failed, status)
         opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
-        opened.then(**summaries)
+        opened.then(**summaries).then(**again)
         page.unload(actions.close_page)
-        below.gallery.click(actions.pick, visit, shown, **AT_ONCE).then(**summaries)
-        controls.upload.upload(
+        picked = below.gallery.click(actions.pick, visit, shown, **AT_ONCE)
+        picked.then(**summaries).then(**again)
+        handed = controls.upload.upload(
             actions.upload, [visit, controls.upload], shown, **AT_ONCE
-        ).then(**summaries)
+        )
+        handed.then(**summaries).then(**again)
         own.click(None, js=TOGGLE, **AT_ONCE)
         page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
-        _wire_run(controls, stop, actions, visit, shown, summaries)
-        _wire_form(controls, below, actions, visit)
+        ended = _wire_run(controls, stop, actions, visit, shown)
+        ended.then(**summaries).then(**again)
+        _wire_form(controls, actions, visit)
         below.whatif.wire(
             actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
             [below.takeaway, below.facts], AT_ONCE, DEVICE,
@@ -148,11 +152,11 @@ def _controls(lang: str) -> Controls:
     return Controls(form, run, scope, line, clear, upload)
 
 
-def _below(answers: Answers, lang: str) -> Below:
+def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
     cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     files = takeaway(
-        {kind: text(f"ui.download.{kind}", lang) for kind in ("trace", "html", "csv")},
+        {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},
         {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},
         answers.make_file,
         elem_id="takeaway",
@@ -160,26 +164,12 @@ def _below(answers: Answers, lang: str) -> Below:
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
             plots = _plots(lang)
-        with gr.Tab(text("ui.tab.rejects", lang)):
-            gr.Markdown(text("ui.rejects.about", lang), elem_classes="sv-chart-note")
-            with gr.Row():
-                choices = [
-                    (text(f"ui.rejects.{name}", lang), name) for name in ("all", "known", "unknown")
-                ]
-                choices += [(text(f"view.cut.{name}", lang), name) for name in CUTS]
-                which = gr.Dropdown(
-                    choices, value="all", label=text("ui.rejects.which", lang), elem_id="which"
-                )
-                find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="find")
-            table = gr.Dataframe(
-                interactive=False, max_height=420, datatype="str", elem_id="rejects",
-                show_label=False, buttons=[], wrap=True,
-            )  # fmt: skip
+        panes = inspect_tabs(inspect)
         with gr.Tab(text("ui.tab.whatif", lang)):
             whatif = build_tab(lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
-    return Below(cards, plots, which, find, table, card, files, whatif)
+    return Below(cards, plots, panes, card, files, whatif)
 
 
 def _plots(lang: str) -> list[gr.Plot]:
@@ -201,8 +191,8 @@ def _wire_run(
     actions: Actions,
     visit: gr.State,
     shown: list[Any],
-    summaries: Any,
-) -> None:
+) -> Any:
+    """What happens at Run and Stop; returns the end of a run, for more to follow."""
     status, gallery = shown[-1], shown[1]
     buttons = [controls.run, stop, controls.upload]
     outputs = [status, gallery, *buttons]
@@ -211,14 +201,15 @@ def _wire_run(
         trigger_mode="once", **AT_ONCE,
     )  # fmt: skip
     begun.then(None, status, js=FOLD_IF_NARROW, **AT_ONCE)
-    begun.then(
+    ended = begun.then(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,
-    ).then(actions.settle, visit, outputs, **AT_ONCE).then(**summaries)
+    ).then(actions.settle, visit, outputs, **AT_ONCE)
     stop.click(actions.stop, visit, outputs, **AT_ONCE)
+    return ended
 
 
-def _wire_form(controls: Controls, below: Below, actions: Actions, visit: gr.State) -> None:
+def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
     form, memory = controls.form, Memory(actions.lang)
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
@@ -235,5 +226,3 @@ def _wire_form(controls: Controls, below: Below, actions: Actions, visit: gr.Sta
         memory.next, [visit, form.decoder, form.model, form.dtype], [form.memory, form.forget],
         **AT_ONCE,
     )  # fmt: skip
-    for part in (below.which, below.find):
-        part.change(actions.filter, [visit, below.which, below.find], below.table, **AT_ONCE)

@@ -38,7 +38,8 @@ class Visit:
     """One browser tab: nothing in here is ever shown to another one.
 
     ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
-    ``own``: run ids of this visit, oldest first.
+    ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
+    run and was opened last.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -48,6 +49,7 @@ class Visit:
     shown: str = ""
     reusable: str = ""
     own: list[str] = field(default_factory=list)
+    pane: str = ""
 
     @property
     def busy(self) -> bool:

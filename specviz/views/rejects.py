@@ -6,21 +6,31 @@ import csv
 import io
 import math
 from dataclasses import astuple, dataclass, fields
+from typing import Any
 
+from specviz import metrics
 from specviz.catalog import text
-from specviz.trace import Lookup, MemoryEvidence, Step, Trace
-from specviz.views.tokens import for_sheet, show
+from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
+from specviz.views.tokens import for_sheet, show, shown
 
 
 @dataclass(frozen=True)
 class Reject:
     """One refused guess at the place where a step's walk ended.
 
-    ``probability``: the model's probability of ``guess`` there; ``wanted`` what it picked, with
-    its probability and logit lead ``margin``. ``known``: whether memory had the wanted token among
-    its answers at that place (None: the decoder keeps no memory, or was not asked there), then at
-    which ``rank`` (from 1), from which ``level`` (0: the copied continuation), and ``cut`` why it
-    was not drafted. Steps count from 1, as on the page.
+    About the place: ``probability`` is the model's of ``guess`` there; ``wanted`` what it picked,
+    with its probability and logit lead ``margin``. ``known``: whether memory had the wanted token
+    among its answers at that place (None: the decoder keeps no memory, or was not asked there),
+    then at which ``rank`` (from 1), from which ``level`` (0: the copied continuation), with which
+    ``wanted_share`` of the mixed probability, and ``cut`` why it was not drafted. ``position``: the
+    number of the wanted token in the answer (1: what reading the prompt gave); ``depth`` of the
+    guess in its tree. Steps count from 1, as on the page.
+
+    About the guess: ``share`` is the probability that memory gave it there; ``given`` the level
+    that gave most of it, asked for ``key``, with its ``base`` weight, ``entropy`` and final
+    ``weight``; ``weights`` those of all levels that answered. That row was written by ``row_from``
+    (step, prompt, or earlier: another request), there by ``row_step`` and ``row_at`` (node, or
+    position in the prompt), on a branch that was accepted or not.
     """
 
     step: int
@@ -36,6 +46,20 @@ class Reject:
     rank: int | None
     level: int | None
     cut: str
+    wanted_share: float | None = None
+    position: int = 0
+    depth: int = 0
+    share: float | None = None
+    given: int | None = None
+    key: str = ""
+    base: float | None = None
+    entropy: float | None = None
+    weight: float | None = None
+    weights: str = ""
+    row_from: str = ""
+    row_step: int | None = None
+    row_at: int | None = None
+    row_accepted: bool | None = None
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
@@ -43,22 +67,32 @@ SHOWN = (
     "step", "guess", "source", "probability", "wanted", "wanted_probability", "margin",
     "known", "rank", "level", "cut",
 )  # fmt: skip
-CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat")
+MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
+NUMBERS = {"step", "probability", "wanted_probability", "margin", "rank", "position", "depth",
+           "share", "score", "entropy"}  # fmt: skip
+CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
+SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup")
 
 
 def rejects(trace: Trace) -> list[Reject]:
     """The refused guesses where each step of the decoder's run ended, in order."""
     run = trace.run("decoder")
     pieces = trace.pieces
-    return [row for step in (run.steps if run else ()) for row in _of_step(step, pieces)]
+    found: list[Reject] = []
+    position = 1
+    for step in run.steps if run else ():
+        position += len(step.emitted)
+        found += _of_step(step, position, pieces)
+    return found
 
 
-def _of_step(step: Step, pieces: dict[int, bytes]) -> list[Reject]:
-    if step.clipped:
-        return []  # the walk did not end at a refusal
-    end = step.walk[-1] if step.walk else 0
+def _of_step(step: Step, position: int, pieces: dict[int, bytes]) -> list[Reject]:
+    end = place_of_refusal(step)
+    if end is None:
+        return []
     place = step.nodes[end]
-    known, rank, level, cut = _memory(step, end, place.pick)
+    wanted = wanted_there(step, end)
+    answers = metrics.given(step)
     return [
         Reject(
             step=step.index + 1,
@@ -70,68 +104,133 @@ def _of_step(step: Step, pieces: dict[int, bytes]) -> list[Reject]:
             wanted=show(pieces.get(place.pick)),
             wanted_probability=round(math.exp(place.top[0][1]), 4) if place.top else 0.0,
             margin=place.margin,
-            known=known,
-            rank=rank,
-            level=level,
-            cut=cut,
+            position=position,
+            depth=len(step.walk) + 1,
+            **wanted,
+            **(_given(*answers[i], pieces) if i in answers else {}),
         )
         for i, node in enumerate(step.nodes)
         if node.parent == end
     ]
 
 
-def _memory(
-    step: Step, place: int, wanted: int
-) -> tuple[bool | None, int | None, int | None, str]:
-    lookup = _lookup(step, place)
+def place_of_refusal(step: Step) -> int | None:
+    """The node where a walk ended because no guess there was right; None where the answer ended."""
+    if step.clipped:
+        return None
+    return step.walk[-1] if step.walk else 0
+
+
+def wanted_there(step: Step, place: int) -> dict[str, Any]:
+    """What memory knew at ``place`` of the token that the model picked: the fields ``known``,
+    ``rank``, ``level``, ``cut`` and ``wanted_share``."""
+    nothing = {"known": None, "rank": None, "level": None, "cut": "", "wanted_share": None}
+    lookup = lookup_at(step, place)
     if lookup is None:
-        return None, None, None, ""
-    for rank, candidate in enumerate(lookup.candidates, start=1):
-        if candidate.token == wanted:
-            return True, rank, candidate.level, candidate.cut
-    return False, None, None, ""
+        return nothing
+    for rank, c in enumerate(lookup.candidates, start=1):
+        if c.token == step.nodes[place].pick:
+            # Asked afterwards only: the tree did not go on from there, so nothing was cut.
+            cut = c.cut or ("leaf" if c.node < 0 else "")
+            return {"known": True, "rank": rank, "level": c.level, "cut": cut,
+                    "wanted_share": c.probability}  # fmt: skip
+    return {**nothing, "known": False}
 
 
-def _lookup(step: Step, node: int) -> Lookup | None:
+def lookup_at(step: Step, node: int) -> Lookup | None:
+    """What memory answered at ``node``; None where it was not asked."""
     if not isinstance(step.evidence, MemoryEvidence):
         return None
     return next((lk for lk in step.evidence.lookups if lk.node == node), None)
 
 
-def select(rows: list[Reject], which: str = "all", find: str = "") -> list[Reject]:
+def _given(lookup: Lookup, candidate: Candidate, pieces: dict[int, bytes]) -> dict[str, Any]:
+    """What the memories said for one guess."""
+    known: dict[str, Any] = {
+        "share": candidate.probability,
+        "given": candidate.level,
+        "weights": " ".join(f"L{h.level} {h.weight:.2f}" for h in lookup.hits),
+    }
+    hit = metrics.foremost(lookup, candidate)
+    if hit is None:
+        return known
+    step, at, accepted = hit.written
+    return {
+        **known,
+        "key": shown(hit.key, pieces),
+        "base": hit.base,
+        "entropy": hit.entropy,
+        "weight": hit.weight,
+        "row_from": {-1: "prompt", -2: "earlier"}.get(step, "step"),
+        "row_step": step + 1 if step >= 0 else None,
+        "row_at": at + 1 if step == -1 else at if step >= 0 else None,
+        "row_accepted": None if step == -1 else accepted,
+    }
+
+
+def select(
+    rows: list[Reject],
+    which: str = "all",
+    find: str = "",
+    source: str = "all",
+    hesitant: float | None = None,
+) -> list[Reject]:
     """The rows whose wanted token was ``known`` or ``unknown`` to memory, or was cut for the reason
-    ``which``; with ``find`` only those whose guess or wanted token holds that text."""
+    ``which``; with ``find`` only those whose guess or wanted token holds that text, with ``source``
+    (level3, copy, …) only guesses from there, with ``hesitant`` only where the model's lead was
+    smaller than so many logits."""
     if which in ("known", "unknown"):
         rows = [r for r in rows if r.known is (which == "known")]
     elif which != "all":
         rows = [r for r in rows if r.cut == which]
+    if source != "all":
+        rows = [r for r in rows if r.source == source]
+    if hesitant is not None:
+        rows = [r for r in rows if r.margin < hesitant]
     needle = show(find.encode("utf-8", "replace"))
     return [r for r in rows if needle in r.guess or needle in r.wanted]
 
 
-def table(rows: list[Reject], lang: str = "en") -> tuple[list[str], list[list[str | int | float]]]:
+def table(
+    rows: list[Reject], lang: str = "en", more: bool = False
+) -> tuple[list[str], list[list[str | int | float]]]:
     """Column titles and cells for people; what does not apply is a dash."""
-    titles = [text(f"view.reject.{name}", lang) for name in SHOWN]
-    return titles, [[_cell(name, getattr(row, name), lang) for name in SHOWN] for row in rows]
+    names = (*SHOWN, *MORE) if more else SHOWN
+    titles = [text(f"view.reject.{name}", lang) for name in names]
+    return titles, [[_cell(name, row, lang) for name in names] for row in rows]
 
 
-def _cell(name: str, value: object, lang: str) -> str | int | float:
+def _cell(name: str, row: Reject, lang: str) -> str | int | float:
+    if name == "row":
+        return _writer(row, lang)
+    value = getattr(row, name)
     if value is None or value == "":
         return "–"
-    if name == "known":
+    if name in ("known", "row_accepted"):
         return text("view.yes" if value else "view.no", lang)
     if name == "level":
         return text("view.reject.copied", lang) if value == 0 else f"L{value}"
-    if name == "source" and value in ("copy", "lookup", "static"):
-        return text(f"view.source.{value}", lang)
     if name == "source":
-        return str(value).replace("level", "L")
+        return source_name(str(value), lang)
     if name == "cut":
         return text(f"view.cut.{value}", lang)
     if isinstance(value, float):
         return round(value, 3)
     assert isinstance(value, (str, int))
     return value
+
+
+def source_name(source: str, lang: str) -> str:
+    """Where a guess came from, in few letters."""
+    if source in ("copy", "lookup", "static"):
+        return text(f"view.source.{source}", lang)
+    return source.replace("level", "L")
+
+
+def _writer(row: Reject, lang: str) -> str:
+    if not row.row_from:
+        return "–"
+    return text(f"view.reject.row.{row.row_from}", lang, step=row.row_step, at=row.row_at)
 
 
 def to_csv(trace: Trace) -> str:

@@ -8,6 +8,7 @@ from specviz.trace import (
     Candidate,
     Finish,
     Header,
+    Hit,
     Lookup,
     MemoryEvidence,
     Node,
@@ -17,6 +18,7 @@ from specviz.trace import (
     Step,
     Tally,
     Trace,
+    Written,
 )
 
 PIECES = {
@@ -47,6 +49,13 @@ def seconds(draft: float, verify: float, commit: float, total: float) -> Seconds
     return Seconds(draft=draft, verify=verify, commit=commit, total=total)
 
 
+def hit(level: int, key: tuple[int, ...], ids: tuple[int, ...], weight: float, by: Written) -> Hit:
+    return Hit(
+        level=level, key=key, ids=ids, probs=(0.5,) * len(ids), base=0.2 / (3 - level),
+        entropy=0.5, weight=weight, written=by,
+    )  # fmt: skip
+
+
 # " <b>" is accepted; under it memory guessed "&lt;" and "=1", the target wanted "</script>", which
 # memory had at rank 3 and the budget cut.
 FIRST = Step(
@@ -60,7 +69,10 @@ FIRST = Step(
         kind="memory",
         lookups=(
             Lookup(
-                node=1, expanded=True, hits=(),
+                node=1, expanded=True, hits=(
+                    hit(2, (1, 2), (4, 6), 0.75, Written(-1, 1, True)),
+                    hit(1, (2,), (3, 4), 0.25, Written(4, 7, False)),
+                ),
                 candidates=(
                     Candidate(3, 0.5, 1, 2, ""), Candidate(6, 0.3, 0, 3, ""),
                     Candidate(4, 0.1, 2, -1, "budget"),
