@@ -98,20 +98,20 @@ def table(
     steps count from 1."""
     titles = [
         text("compare.column.position", lang), text("compare.column.token", lang),
-        text("compare.column.step", lang, name=names[0]),
-        text("compare.column.outcome", lang, name=names[0]),
-        text("compare.column.step", lang, name=names[1]),
-        text("compare.column.outcome", lang, name=names[1]),
-        text("compare.column.effect", lang),
+        *names, text("compare.column.effect", lang),
     ]  # fmt: skip
     rows: list[list[str | int]] = [
         [
-            p.index + 1, show(pieces.get(p.token)), p.a.step + 1, outcome(p.a, lang),
-            p.b.step + 1, outcome(p.b, lang), effect(p, change, lang),
+            p.index + 1, show(pieces.get(p.token)), _in_step(p.a, lang), _in_step(p.b, lang),
+            effect(p, change, lang),
         ]
         for p in found.positions if p.gained or p.lost
     ]  # fmt: skip
     return titles, rows
+
+
+def _in_step(place: Place, lang: str) -> str:
+    return text("compare.cell", lang, step=place.step + 1, outcome=outcome(place, lang))
 
 
 def outcome(place: Place, lang: str = "en") -> str:
