@@ -243,7 +243,15 @@ class Trial:
         if self._peer is None:
             from specviz.models import peers
 
-            self._peer = peers.load(self.name, self.device, self.dtype)
+            model = self.load()
+            if model.packed:  # the stock copy has been timed
+                registry.forget(self.name, packed=False)
+            try:
+                self._peer = peers.load(self.name, self.device, self.dtype)
+            except Unsupported:
+                if self.toy or model.packed:
+                    raise
+                self._peer = peers.beside(model)  # the weights did not fit a second time
         return self._peer
 
     def _judge(self, inputs: Inputs, run: Run, reference: tuple[int, ...], at: int) -> Check:

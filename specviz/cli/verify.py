@@ -42,7 +42,7 @@ def verify_command(
         typer.echo(text("cli.verify.adopted", path=adopt_result(adopt)))
         return
     registry.find(model)  # a name that leads nowhere leaves no folder behind
-    folder = prepared(out or Path(f"verify-{slug(Path(model).name)}"))
+    folder, made = prepared(out or Path(f"verify-{slug(Path(model).name)}"))
     plan = Plan(model, folder, tuple(decoder or ()), tuple(dtype or ()), device, quick)
     last: Verdict | None = None
     try:
@@ -51,15 +51,28 @@ def verify_command(
                 if last is not None:
                     _tell(last.rows, found.rows)
                 last = found
-                write_whole(folder / RESULT, verdicts.dumps(found))
+                _keep(folder / RESULT, verdicts.dumps(found))
     finally:
         if last is not None:
-            for line in verified.table(last):
+            _keep(folder / PAGE, verified.markdown(last).encode())
+            for line in (*verified.table(last), text("cli.verify.saved", path=folder / RESULT)):
                 typer.echo(literal(line))
-            write_whole(folder / PAGE, verified.markdown(last).encode())
-            typer.echo(text("cli.verify.saved", path=folder / RESULT))
+        elif made:
+            folder.rmdir()
     if last is None or not last.held:
         raise typer.Exit(DID_NOT_HOLD)
+
+
+def _keep(path: Path, content: bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(text("cli.verify.error.out", path=path, reason=reason))
 
 
 def _tell(before: tuple[Row, ...], after: tuple[Row, ...]) -> None:
@@ -70,17 +83,18 @@ def _tell(before: tuple[Row, ...], after: tuple[Row, ...]) -> None:
             typer.echo(literal(line), err=True)
 
 
-def prepared(folder: Path) -> Path:
-    """``folder``, made where it is missing; raises InputError when it could not be written."""
+def prepared(folder: Path) -> tuple[Path, bool]:
+    """``folder``, made where it is missing, and whether it was; raises InputError when it could not
+    be written."""
     if folder.exists() and not folder.is_dir():
         raise InputError(text("cli.verify.error.file", path=folder))
+    made = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(text("cli.verify.error.out", path=folder, reason=reason)) from error
+        raise _unwritable(folder, error) from error
     check_writable(folder / RESULT, ())
-    return folder
+    return folder, made
 
 
 def slug(name: str) -> str:
@@ -102,6 +116,5 @@ def adopt_result(path: Path) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, verdicts.dumps(verdict))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(text("cli.verify.error.out", path=place.parent, reason=reason)) from error
+        raise _unwritable(place.parent, error) from error
     return place

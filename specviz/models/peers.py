@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -102,6 +103,19 @@ class _Clock:
 
     def end(self) -> None:
         pass
+
+
+def beside(model: Model) -> Peer:
+    """A peer on the very weights of ``model``, for devices that cannot hold them twice.
+
+    Its modules and settings are its own, so ``model`` stays as it is. Raises Unsupported for
+    weights that are not stock.
+    """
+    if not isinstance(model, HFModel) or model.packed:
+        raise Unsupported(f"The weights of {model.label} cannot serve transformers beside ours.")
+    shared = {id(t): t for t in (*model.net.parameters(), *model.net.buffers())}
+    net = deepcopy(model.net, shared)
+    return Peer(HFModel(net, model.codec.tokenizer, label=model.label, digest=model.digest))
 
 
 def load(label: str, device: str = "auto", dtype: str = "auto") -> Peer:

@@ -125,11 +125,11 @@ def loaded() -> tuple[tuple[str, str, str], ...]:
         return tuple(dict.fromkeys(key[:3] for key in _loaded))
 
 
-def forget(label_or_path: str) -> None:
-    """Let go of everything that was loaded under a name, in any dtype."""
+def forget(label_or_path: str, packed: bool | None = None) -> None:
+    """Let go of what was loaded under a name, in any dtype (``packed``: only of such weights)."""
     label = find(label_or_path).label
     with _guard:
-        for key in [k for k in _loaded if k[0] == label]:
+        for key in [k for k in _loaded if k[0] == label and packed in (None, k[3])]:
             del _loaded[key]
 
 

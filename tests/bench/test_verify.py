@@ -255,7 +255,10 @@ def test_what_cannot_be_used_is_one_sentence(
 
 def test_a_refused_model_leaves_no_result() -> None:
     assert main(["verify", "--model", "owner/name", "--out", "out"]) == 2
-    assert not (Path("out") / "verify.json").exists()
+    assert not Path("out").exists()
+    Path("own").mkdir()
+    assert main(["verify", "--model", "owner/name", "--out", "own"]) == 2
+    assert list(Path("own").iterdir()) == []
 
 
 def test_a_result_holds_no_clock_no_path_and_the_same_shape(tmp_path: Path) -> None:
@@ -316,3 +319,62 @@ def test_closing_the_kit_in_the_middle_is_clean(tmp_path: Path) -> None:
     assert [row.state for row in second.rows][:2] == ["held", "not yet run"]
     with pytest.raises(InputError):
         next(verify.verify(Plan("nope", tmp_path)))
+
+
+def test_a_peer_beside_a_model_shares_its_weights_and_nothing_else(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specviz.models import peers
+
+    folder = str(checkpoint("llama"))
+    model = registry.load(folder, "cpu", "float32", packed=False)
+    before = model.net.config._attn_implementation  # type: ignore[attr-defined]
+    peer = peers.beside(model)
+    prompt = tuple(range(40, 60))
+    expected = peers.load(folder, "cpu", "float32").generate(prompt, 12).tokens
+    assert peer.generate(prompt, 12).tokens == expected
+    assert model.net.config._attn_implementation == before != "sdpa"  # type: ignore[attr-defined]
+    weights = [p.data_ptr() for p in model.net.parameters()]  # type: ignore[attr-defined]
+    assert [p.data_ptr() for p in peer.model.net.parameters()] == weights
+
+    def full(*arguments: object) -> None:
+        raise Unsupported("It does not fit into the memory of cuda.")
+
+    monkeypatch.setattr(peers, "load", full)
+    monkeypatch.setenv("SPECVIZ_PACKED", "0")
+    code, verdict, _ = verified("--model", folder, "--quick", "--decoder", "recap", "--dtype",
+                                "float32")  # fmt: skip
+    assert code == 0 and states(verdict, "equality") == ["held"]
+    monkeypatch.setenv("SPECVIZ_PACKED", "1")
+    with pytest.raises(Unsupported, match="cannot serve transformers beside ours"):
+        peers.beside(registry.load("toy"))
+
+
+def test_a_full_disk_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("specviz.cli.verify.write_whole", full)
+    assert main(["verify", "--model", "toy", "--quick", "--out", "out"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(
+        "cannot be written (No space left on device): choose another folder."
+    )
+
+
+def test_an_adopted_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    verified("--model", "toy", "--quick", "--decoder", "recap")
+    for path in (registry.adopted(), registry.SHIPPED):
+        assert path.name == "verified"
+    assert main(["verify", "--adopt", "out/verify.json"]) == 0
+    (kept,) = registry.adopted().iterdir()
+    assert kept.read_bytes() == Path("out/verify.json").read_bytes()
+    capsys.readouterr()
+    assert main(["models"]) == 0
+    assert "float64: 1 decoder equal to plain decoding on 3 prompts" in capsys.readouterr().out
+
+
+def test_the_committed_schema_is_current() -> None:
+    path = Path(verdicts.__file__).with_name("verdict.schema.json")
+    assert json.loads(path.read_text()) == verdicts.schema()
