@@ -24,7 +24,7 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
         return empty("view.curve.none", lang)
     used = Counter(len(s.nodes) for s in run.steps)
     most = max([*used, min(curve.rows[-1], 16)])
-    right = next((n for n in curve.rows if n > most), most + 1)
+    right = next((n for n in curve.rows if n >= most), most)
     parts: list[Any] = [_sizes(used, lang)] if used else []
     rows = list(range(1, right + 1))
     parts.append(
@@ -52,11 +52,12 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
     parts += _outcome(trace, run, right, lang)
     chart = figure(parts, text("view.axis.rows", lang), text("view.axis.plain_passes", lang))
     chart.update_xaxes(range=[0, right + 0.6])
-    chart.update_yaxes(rangemode="tozero")
+    top = 1.08 * max(float(y) for part in parts if part.yaxis is None for y in part.y)
+    chart.update_yaxes(range=[0, top])
     if used:
-        # Bars fill the lower third, so that they never hide the curve.
+        # The longest bar ends below the cost of one row, so that bars never hide the curve.
         chart.update_layout(
-            yaxis2={"overlaying": "y", "side": "right", "range": [0, 3 * max(used.values())],
+            yaxis2={"overlaying": "y", "side": "right", "range": [0, max(used.values()) * top / 0.7],
                     "showgrid": False, "zeroline": False, "showticklabels": False},
             yaxis={"gridcolor": GRID},
         )  # fmt: skip
@@ -70,6 +71,7 @@ def _sizes(used: Counter[int], lang: str) -> go.Bar:
         x=rows, y=[used[n] for n in rows], yaxis="y2", name=text("view.curve.sizes", lang),
         marker={"color": COLOURS["target"], "opacity": 0.55, "pattern": {"shape": "/", **HATCH}},
         text=[str(used[n]) for n in rows], textposition="outside", cliponaxis=False,
+        textfont={"size": 11}, textangle=0, constraintext="none",
         hovertext=[text("view.curve.used", lang, count=used[n], rows=n) for n in rows],
         hoverinfo="text",
     )  # fmt: skip
@@ -92,7 +94,8 @@ def _outcome(trace: Trace, run: Run, right: int, lang: str) -> list[Any]:
         said = text("view.curve.mean", lang, rows=f"{rows:.1f}", cost=f"{why['cost']:.2f}")
         parts.append(
             go.Scatter(
-                x=[round(rows, 4)], y=[round(why["cost"], 4)], mode="markers", name=said,
+                x=[round(rows, 4)], y=[round(why["cost"], 4)], mode="markers",
+                name=text("view.curve.mean.name", lang),
                 marker={"size": 14, "symbol": "diamond", "color": COLOURS["level1"],
                         "line": {"width": 1.5, "color": "#14181d"}},
                 hovertext=[said], hoverinfo="text",

@@ -14,7 +14,7 @@ from player_traces import HOSTILE, PIECES, THUMB, bundle, hostile_trace, random_
 from playwright.sync_api import Page
 
 from specviz import metrics, player
-from specviz.trace import Check, Seconds, Trace
+from specviz.trace import Check, Costs, Seconds, Trace
 
 SEEK_MS = float(os.environ.get("SPECVIZ_SEEK_MS", "16"))
 Opener = Callable[..., Page]
@@ -644,15 +644,128 @@ def test_a_slow_run_says_so_and_why(show: Callable[..., Page]) -> None:
     assert page.locator(".speed").inner_text() == f"{speed:.2f}×"
     why = page.locator(".caption .why").inner_text()
     found = [float(n) for n in re.findall(r"\d+\.\d+", why)]
-    shown, tau, cost, verify, rest = found
+    tau, rows, verify, rest, _, cost, shown = found
+    assert why.startswith("Not faster: 1.00 tokens a pass, but a pass over 7.0 rows cost ")
+    assert rows == 7.0
     assert (shown, tau) == (round(speed, 2), 1.0)
     assert abs(tau / cost - speed) < 0.01
-    assert abs(verify + rest - cost) < 0.011
+    assert abs(verify + rest - cost) < 1e-9, "the parts add up as they are shown"
     assert abs(verify / rest - 1.5) < 0.02
     press(page, "Home")
-    assert page.locator(".head .reason").inner_text() == why, "told at every step"
+    assert page.locator(".head .told").inner_text() == why, "told at every step"
     page.locator(".figures .term").first.focus()
     assert why in page.locator(".tip").inner_text()
+
+
+COSTS = Costs(context=128, rows=(1, 2, 4, 16), seconds=(0.04, 0.05, 0.042, 0.09))
+
+
+def fitted(scores: tuple[float, ...]) -> Trace:
+    """One step whose tree was fitted to the costs: what memory also knew was cut for its cost."""
+    made = step(random.Random(1), 0, 16, len(scores), 0)
+    nodes = [
+        node.model_copy(update={"score": score})
+        for node, score in zip(made.nodes, (None, *scores), strict=True)
+    ]
+    assert made.evidence is not None and made.evidence.kind == "memory"
+    lookups = [
+        found.model_copy(
+            update={"candidates": tuple(c._replace(cut="cost") for c in found.candidates)}
+        )
+        for found in made.evidence.lookups
+    ]
+    evidence = made.evidence.model_copy(update={"lookups": tuple(lookups)})
+    trace = bundle([made.model_copy(update={"nodes": tuple(nodes), "evidence": evidence})])
+    first = trace.events[0].model_copy(update={"costs": COSTS})
+    return Trace((first, *trace.events[1:]))
+
+
+def test_a_tree_that_fits_the_machine_says_what_more_would_have_cost(
+    show: Callable[..., Page],
+) -> None:
+    """Six rows cost 1.05 + 2 x 0.1 = 1.25, one more 0.1; 2.5 tokens make that 0.2 to promise."""
+    page = show(fitted((0.6, 0.4, 0.25, 0.15, 0.1)), start_step=0)
+    assert page.locator(".size p").inner_text() == (
+        "A tree of 5 guesses was best here: it promised 2.50 tokens for 1.25 plain passes. "
+        "One guess more would have cost 0.10 passes, so it had to promise 0.20 tokens; none did."
+    )
+    picture = page.locator(".size svg.curve")
+    label = "Cost of a pass by its rows; the dot is this step: 6 rows, 1.25 plain passes"
+    assert picture.get_attribute("aria-label") == label
+    assert picture.locator(".timed").count() == 4 and picture.locator("circle.here").count() == 1
+    told = page.locator(".caption .why").inner_text()
+    assert "but a tree of 5 guesses was best here: one more would have cost more" in told
+    assert "Cut: a tree of 5 guesses was best here" in page.locator(".fact").inner_text()
+    # Without a curve the reason stays, without the numbers.
+    bare = fitted((0.6, 0.4, 0.25, 0.15, 0.1)).events
+    page = show(Trace((bare[0].model_copy(update={"costs": None}), *bare[1:])), start_step=0)
+    assert page.locator(".size").count() == 0
+    assert "a larger tree would have cost more time" in page.locator(".caption .why").inner_text()
+    assert page.locator(".reason .term").is_hidden()
+
+
+def test_guessing_nothing_because_of_its_cost_is_not_called_an_empty_memory(
+    show: Callable[..., Page],
+) -> None:
+    made = fitted((0.5,)).run().steps[0]  # type: ignore[union-attr]
+    events = bundle([step(random.Random(1), 0, 16, 0, 0)]).events
+    bare = events[2].model_copy(update={"evidence": made.evidence})
+    first = events[0].model_copy(update={"costs": Costs(context=9, rows=(1, 2), seconds=(1, 1.5))})
+    page = show(Trace((first, events[1], bare, *events[3:])), start_step=0)
+    assert page.locator(".caption .why").inner_text() == (
+        "Memory had guesses after ␣word0, but none promised enough to pay for its place in the "
+        "pass."
+    )
+    assert page.locator(".size p").inner_text() == (
+        "Guessing nothing was best here: a guess would have had to promise 0.50 tokens to pay for "
+        "its pass."
+    )
+
+
+def test_the_ceiling_stands_beside_the_speed(show: Callable[..., Page]) -> None:
+    trace = fitted((0.6, 0.4, 0.25, 0.15, 0.1))
+    ceiling = metrics.ceiling(trace.run())  # type: ignore[arg-type]
+    assert ceiling == pytest.approx(1 / 1.25)
+    page = show(trace, start_step=0)
+    term = page.locator(".reason .term")
+    assert term.inner_text() == "ceiling 0.80×"
+    term.focus()
+    assert "Its ceiling is 0.80×" in page.locator(".tip").inner_text()
+    assert "(up to 4 are nearly free here)" in page.locator(".told").inner_text()
+    focus(page)
+    press(page, "End")
+    assert "Its ceiling is 0.80×" in page.locator(".caption .why").inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert (term.is_visible(), page.locator(".told").is_visible()) == (True, False)
+
+
+def test_the_browser_and_the_metrics_read_one_curve(show: Callable[..., Page]) -> None:
+    """What the player says of a size is c*, beyond the last size measured too."""
+    for guesses in (1, 3, 4, 15, 20):
+        scores = tuple(0.9 - 0.04 * k for k in range(guesses))
+        trace = fitted(scores)
+        cost = metrics.curve(trace.run())(guesses + 1)  # type: ignore[arg-type,misc]
+        told = show(trace, start_step=0).locator(".size p").inner_text()
+        worth = 1 + sum(scores)
+        assert f"promised {worth:.2f} tokens for {cost:.2f} plain passes" in told
+
+
+def test_a_long_caption_keeps_the_controls_where_they_are(show: Callable[..., Page]) -> None:
+    draw = random.Random(5)
+    words = [i for i, piece in enumerate(PIECES) if len(piece) > 20] * 6
+    long = step(draw, 0, 16, 12, 6, (*words[:6], 20))
+    page = show(bundle([step(draw, 0, 16, 3, 1), long.model_copy(update={"index": 1})]))
+    where = """() => ['.transport', '.caption'].map((s) => document.querySelector('div')
+      .shadowRoot.querySelector(s).getBoundingClientRect().top)"""
+    page.evaluate("it.seekStep(0)")
+    short = page.evaluate(where)
+    page.evaluate("it.seekStep(1)")
+    assert "long" in page.locator(".caption").get_attribute("class")  # type: ignore[operator]
+    assert page.evaluate(where) == short
+    page.set_viewport_size({"width": 1900, "height": 900})
+    page.wait_for_timeout(100)
+    page.evaluate("it.seekStep(0)")
+    assert page.locator(".caption").get_attribute("class") == "caption"
 
 
 def test_a_long_reading_of_the_prompt_is_in_the_head(show: Callable[..., Page]) -> None:

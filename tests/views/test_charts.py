@@ -83,14 +83,17 @@ def test_the_cost_of_a_pass_shows_what_was_timed_and_what_the_run_used(trace: Tr
     chart = charts.pass_cost(with_costs(trace))
     sizes, line, timed, tau, mean = chart.data
     assert (sizes.x, sizes.y, sizes.text) == ((2, 5), (2, 1), ("2", "1"))
-    assert (timed.x, timed.y) == ((1, 2, 4, 16, 32), (1.0, 1.25, 1.05, 2.25, 5.0))
-    assert line.x == tuple(range(1, 33))
+    assert (timed.x, timed.y) == ((1, 2, 4, 16), (1.0, 1.25, 1.05, 2.25))
+    assert line.x == tuple(range(1, 17))
     assert line.y[:5] == (1.0, 1.05, 1.05, 1.05, 1.15)
     assert tau.y == (pytest.approx(4 / 3), pytest.approx(4 / 3))
-    assert tau.name == "tau 1.33: below it a pass wins"
+    assert tau.name == "tau 1.33"
     assert (mean.x, mean.y) == ((3.0,), (1.3333,))
-    assert mean.name == "this run: 3.0 rows, 1.33 plain passes a step"
+    assert mean.hovertext == ("this run: 3.0 rows, 1.33 plain passes a step",)
     assert timed.hovertext[1] == "2 rows: 50.0 ms" and sizes.hovertext[0] == "2 passes had 2 rows"
+    # No bar is as tall as the cost of one row.
+    assert chart.layout.yaxis.range[1] == pytest.approx(1.08 * 2.25)
+    assert 2 / chart.layout.yaxis2.range[1] == pytest.approx(0.7 / (1.08 * 2.25))
     without = charts.pass_cost(trace).layout.annotations[0].text
     assert without.startswith("No curve was recorded")
 
