@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from specviz.inputs import open_document
+from specviz.bench.prompts import Prompt
 from specviz.metrics import seconds, speedup_decode, speedup_total, summary
-from specviz.models.base import InputError
 from specviz.trace import Role, Run, Trace
 
-PROMPTS = Path(__file__).parent.parent.parent / "examples" / "prompts.jsonl"
 CONDITIONS = (
     "decoder", "knobs", "model", "digest", "device", "dtype", "machine", "versions",
     "max_new_tokens",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """One prompt of a suite; ``category`` is empty where the file names none."""
-
-    text: str
-    category: str = ""
-
-
-def read_prompts(path: str | Path = PROMPTS) -> tuple[Prompt, ...]:
-    """The prompts of a JSON Lines file, one object with the key ``prompt`` a line."""
-    document = open_document(path)
-    prompts = []
-    for number, line in enumerate(document.text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            found = json.loads(line)
-            prompt, category = found["prompt"], found.get("category", "")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            prompt, category = None, ""
-        if not isinstance(prompt, str) or not isinstance(category, str):
-            raise InputError(
-                f"Line {number} of {document.name} is not a JSON object with the key prompt."
-            )
-        prompts.append(Prompt(prompt, category))
-    if not prompts:
-        raise InputError(f"{document.name} holds no prompts.")
-    return tuple(prompts)
 
 
 def sample(prompts: Sequence[Prompt], count: int = 4) -> tuple[Prompt, ...]:

@@ -3,43 +3,169 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import typer
 
 from specviz import jobs
-from specviz.bench import quick
+from specviz.bench import quick as first_look
+from specviz.bench.plan import Plan, Stage, budgeted
+from specviz.bench.prompts import PROMPTS, file_sha256, first_of_each, read_prompts
 from specviz.catalog import text
-from specviz.cli.command import Decoder, Device, Dtype, Knobs, ModelName, NewTokens, command
+from specviz.cli.command import Device, Knobs, ModelName, command
+from specviz.files import write_whole
+from specviz.models import registry
+from specviz.models.base import InputError
 from specviz.options import knob_settings
-from specviz.recorder import record
+from specviz.recorder import check_writable, record
+
+SUITES = ("recap",)
+SUITE_DTYPES = ("float32", "bfloat16")
+FIRST_LOOK_TOKENS = 64
 
 
 @command.command("bench", help=text("cli.bench"))
 def bench_command(
-    decoder: Decoder = "recap",
+    decoder: Annotated[str | None, typer.Option(help=text("cli.bench.decoder"))] = None,
     model: ModelName = "smollm2-135m",
     prompts: Annotated[Path | None, typer.Option(help=text("cli.bench.prompts"))] = None,
-    max_new_tokens: NewTokens = 64,
-    dtype: Dtype = "auto",
+    max_new_tokens: Annotated[
+        int | None, typer.Option(help=text("cli.bench.max_new_tokens"))
+    ] = None,
+    dtype: Annotated[list[str] | None, typer.Option(help=text("cli.bench.dtype"))] = None,
     device: Device = "auto",
     knob: Knobs = None,
+    suite: Annotated[str | None, typer.Option(help=text("cli.bench.suite"))] = None,
+    quick: Annotated[bool, typer.Option("--quick", help=text("cli.bench.quick"))] = False,
+    resume: Annotated[bool, typer.Option("--resume", help=text("cli.bench.resume"))] = False,
+    sample: Annotated[int | None, typer.Option(help=text("cli.bench.sample"), min=1)] = None,
+    output: Annotated[Path | None, typer.Option("--json", help=text("cli.bench.json"))] = None,
 ) -> None:
-    job = jobs.Job(
-        model=model,
-        decoder=decoder,
-        knobs=knob_settings(knob or []),
-        max_new_tokens=max_new_tokens,
-        device=device,
-        dtype=dtype,
-    )
-    chosen = quick.read_prompts(prompts) if prompts else quick.sample(quick.read_prompts())
+    if suite is None:
+        if quick or resume or sample is not None or output is not None or len(dtype or ()) > 1:
+            raise InputError(text("cli.error.no_suite"))
+        job = jobs.Job(
+            model=model,
+            decoder=decoder or "recap",
+            knobs=knob_settings(knob or []),
+            max_new_tokens=FIRST_LOOK_TOKENS if max_new_tokens is None else max_new_tokens,
+            device=device,
+            dtype=dtype[0] if dtype else "auto",
+        )
+        _look(job, prompts)
+        return
+    if suite not in SUITES:
+        raise InputError(text("cli.error.suite", suite=repr(suite[:40]), suites=", ".join(SUITES)))
+    if decoder is not None or knob:
+        raise InputError(text("cli.error.suite_rows"))
+    if resume and output is None:
+        raise InputError(text("cli.error.resume"))
+    if max_new_tokens is not None and max_new_tokens < 2:
+        raise InputError(text("cli.error.suite_tokens"))
+    check_writable(output, (".json",))
+    dtypes = tuple(dict.fromkeys(dtype or _dtypes(model, quick)))
+    _measure(model, device, dtypes, prompts, max_new_tokens, sample, quick, resume, output)
+
+
+def _look(job: jobs.Job, prompts: Path | None) -> None:
+    """A first look: one decoder on a few prompts, one JSON object a line."""
+    chosen = read_prompts(prompts) if prompts else first_look.sample(read_prompts())
     # The first run of a process pays for loading and for the first use of every kernel.
-    record(replace(job, prompt=chosen[0].text, max_new_tokens=min(8, max_new_tokens)))
+    record(replace(job, prompt=chosen[0].text, max_new_tokens=min(8, job.max_new_tokens)))
     traces = []
     for prompt in chosen:
         traces.append(record(replace(job, prompt=prompt.text)))
-        typer.echo(json.dumps(quick.result(prompt, traces[-1]), ensure_ascii=False))
-    typer.echo(json.dumps(quick.overall(traces), ensure_ascii=False))
+        typer.echo(json.dumps(first_look.result(prompt, traces[-1]), ensure_ascii=False))
+    typer.echo(json.dumps(first_look.overall(traces), ensure_ascii=False))
+
+
+def _dtypes(model: str, quick: bool) -> tuple[str, ...]:
+    if registry.find(model).kind == "toy":
+        return ("auto",)
+    return SUITE_DTYPES[:1] if quick else SUITE_DTYPES
+
+
+def _measure(
+    model: str,
+    device: str,
+    dtypes: tuple[str, ...],
+    prompts: Path | None,
+    max_new_tokens: int | None,
+    sample: int | None,
+    quick: bool,
+    resume: bool,
+    output: Path | None,
+) -> None:
+    """The suite, its figures to ``output`` or to standard output."""
+    from specviz.bench.recap import Suite  # with the loop and its drafters: not for a first look
+
+    path = prompts or PROMPTS
+    chosen = read_prompts(path)
+    if sample is not None or quick:
+        chosen = first_of_each(chosen, sample or 1)
+    plan = Plan(
+        model=model,
+        device=device,
+        dtypes=dtypes,
+        prompts=budgeted(chosen, max_new_tokens, quick),
+        file=path.name,
+        sha256=file_sha256(path),
+        quick=quick,
+        resume=resume,
+        output=output,
+    )
+    suite, meter = Suite(plan), _Meter()
+    stages = suite.measure()
+    try:
+        while True:
+            meter.show(next(stages))
+    except StopIteration as done:
+        found = done.value
+    except KeyboardInterrupt:
+        if suite.ledger.path is not None:
+            typer.echo(text("cli.bench.kept", path=suite.ledger.path), err=True)
+        raise
+    finally:
+        meter.clear()
+    lines = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    if output is None:
+        typer.echo(lines, nl=False)
+    else:
+        write_whole(output, lines.encode())
+        typer.echo(text("cli.bench.saved", path=output), err=True)
+    suite.ledger.remove()
+
+
+class _Meter:
+    """Where the suite is, on stderr: one line that is rewritten on a terminal, few elsewhere."""
+
+    def __init__(self) -> None:
+        self.live = sys.stderr.isatty()
+        self.last: tuple[str, str] | None = None
+        self.time = 0.0
+        self.width = 0
+
+    def show(self, stage: Stage) -> None:
+        """Say ``stage``; not on a terminal at most every ten seconds, but always a new part."""
+        now, part = monotonic(), (stage.what, stage.dtype)
+        if not self.live and part == self.last and now - self.time < 10:
+            return
+        self.last, self.time = part, now
+        what = text(f"cli.bench.part.{stage.what}", dtype=stage.dtype)
+        line = text("cli.bench.stage", what=what, done=stage.done, total=stage.total)
+        if stage.left is not None:
+            line += ", " + text("cli.bench.left", minutes=f"{stage.left / 60:.0f}")
+        if not self.live:
+            typer.echo(line, err=True)
+            return
+        typer.echo("\r" + line.ljust(self.width), nl=False, err=True)
+        self.width = len(line)
+
+    def clear(self) -> None:
+        """Leave a clean line."""
+        if self.live and self.width:
+            typer.echo("\r" + " " * self.width + "\r", nl=False, err=True)

@@ -1,0 +1,204 @@
+"""Runs rows on prompts in one process: models, peers, warm memories and pass costs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from specviz import equality, jobs, memories
+from specviz.bench.plan import tokens_of
+from specviz.bench.prompts import Prompt, halves
+from specviz.bench.rows import HEADLINE, OURS, Row
+from specviz.bench.sample import (
+    Answer,
+    Equal,
+    Sample,
+    Timing,
+    compared,
+    run_ours,
+    run_peer,
+    value,
+)
+from specviz.drafters.memory import Snapshot
+from specviz.models import registry
+from specviz.models.base import Inputs, Message, Model, Unsupported
+from specviz.trace import Costs, Header, Run
+
+if TYPE_CHECKING:
+    from specviz.models.peers import Peer
+
+WARM_UP_TOKENS = 12
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which model computes, where and in which number format."""
+
+    model: str
+    device: str
+    dtype: str
+
+
+class Runner:
+    """Everything that decoding in one ``place`` needs."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.model: Model = registry.load(place.model, place.device, place.dtype)
+        self.no_peer = ""
+        self._peer: Peer | None = None
+        self._prompts: tuple[Prompt, ...] = ()
+        self._half: dict[str, int] = {}
+        self._memories: dict[tuple[str, int], Snapshot | None] = {}
+        self._costs: dict[int, Costs] = {}
+        self._rough: dict[int, int] = {}
+
+    def job(self, row: Row, prompt: Prompt) -> jobs.Job:
+        """The job of one of our own rows."""
+        return jobs.Job(
+            model=self.place.model,
+            decoder=row.decoder,
+            prompt=prompt.text,
+            knobs=row.knobs,
+            max_new_tokens=tokens_of(prompt),
+            device=self.place.device,
+            dtype=self.place.dtype,
+            packed=row.packed,
+            # Costs were measured with the weights that are the rule.
+            costs=self.costs(prompt) if row.packed is None else None,
+            baseline=False,
+            memory=self.memory(row, prompt) if row.warm else None,
+            scope="bench",
+        )
+
+    def inputs(self, prompt: Prompt) -> Inputs:
+        """The encoded prompt; raises InputError."""
+        return self.model.encode((Message("user", prompt.text),))
+
+    def load_peer(self) -> None:
+        """Get the stock copy ready, or learn why there is none."""
+        from specviz.models import peers
+
+        if self._peer is not None or self.no_peer:
+            return
+        try:
+            self._peer = peers.load(self.place.model, self.place.device, self.place.dtype)
+        except Unsupported as error:
+            self.no_peer = str(error)
+
+    def cache_bytes(self) -> int | None:
+        """Bytes of keys and values per token of context, None for a model without weights."""
+        if registry.find(self.place.model).kind == "toy":
+            return None
+        from specviz.models import peers
+
+        return peers.cache_bytes(self.model)
+
+    def runnable(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """Those of ``rows`` that this model can do."""
+        return tuple(r for r in rows if self._peer is not None or not r.peer)
+
+    def run(self, row: Row, prompt: Prompt) -> tuple[Run | Answer, Timing]:
+        """One run of ``row``, which has to be ``runnable``."""
+        if row.lookup is not None:
+            assert self._peer is not None
+            return run_peer(
+                self._peer, self.inputs(prompt), tokens_of(prompt), row.lookup, self.model.eos_ids
+            )
+        return run_ours(self.job(row, prompt))
+
+    def unit(
+        self, part: str, rows: Sequence[Row], prompt: Prompt, check: bool
+    ) -> tuple[list[Sample], Run]:
+        """All ``rows`` on one prompt, in this order, and our plain run, with which they are
+        compared. ``check``: find out about differences by reading the text back, too."""
+        runs = [(row, *self.run(row, prompt)) for row in rows]
+        plain = next(run for row, run, _ in runs if row.name == OURS)
+        assert isinstance(plain, Run)
+        samples = [
+            Sample(part, self.model.dtype, row.name, prompt.id, spent,
+                   self._equal(row, prompt, run, plain, check))
+            for row, run, spent in runs
+        ]  # fmt: skip
+        return samples, plain
+
+    def _equal(
+        self, row: Row, prompt: Prompt, mine: Run | Answer, plain: Run, check: bool
+    ) -> Equal:
+        if row.name == OURS or not check:
+            return None
+        return compared(self.model, self.inputs(prompt), mine, plain, equality.judge)
+
+    # What has to be ready before anything is timed
+
+    def header(self, prompt: Prompt) -> Header:
+        """What a run of our plain loop says about itself."""
+        run, _ = self.run(HEADLINE[0], replace(prompt, tokens=2))
+        assert isinstance(run, Run)
+        return run.header
+
+    def warm_up(self, rows: Sequence[Row], prompt: Prompt) -> Generator[int, None, None]:
+        """Run every row once, short; yields how many are done."""
+        for i, row in enumerate(rows, start=1):
+            self.run(replace(row, warm=False), replace(prompt, tokens=WARM_UP_TOKENS))
+            yield i
+
+    def memory(self, row: Row, prompt: Prompt) -> Snapshot | None:
+        """What ``row``'s decoder remembers of the half that ``prompt`` is not in."""
+        return self._memories[_memory_key(row), 1 - self._half[prompt.id]]
+
+    def fill_memories(self, row: Row, prompts: Sequence[Prompt]) -> Generator[int, None, None]:
+        """Let ``row``'s decoder answer both halves of ``prompts``, each half into a memory of its
+        own; yields how many prompts are done."""
+        if self._prompts != tuple(prompts):
+            self._prompts, self._half, self._memories = tuple(prompts), halves(prompts), {}
+        if (_memory_key(row), 0) in self._memories:
+            return
+        for half in (0, 1):
+            kept: Snapshot | None = None
+            for prompt in (p for p in self._prompts if self._half[p.id] == half):
+                job = replace(self.job(replace(row, warm=False), prompt), memory=kept)
+                keeper = memories.MemoryKeeper(job)
+                run_ours(job, keeper.add)
+                kept = keeper.snapshot()
+                yield half
+            self._memories[_memory_key(row), half] = kept
+
+    def costs(self, prompt: Prompt) -> Costs | None:
+        """What passes cost behind this prompt, once they were measured."""
+        return self._costs.get(self._rough.get(self.length(prompt), -1))
+
+    def known_costs(self) -> list[Costs]:
+        """Everything that was measured, the shortest context first."""
+        return [self._costs[c] for c in sorted(self._costs)]
+
+    def measure_costs(
+        self, lengths: Sequence[int], known: Sequence[Costs] = ()
+    ) -> Generator[int, None, None]:
+        """Measure afresh, for each rough context length among ``lengths`` that is not ``known``:
+        what lies on the disk may come from a moment in which this machine was busy."""
+        self._costs.update({c.context: c for c in known})
+        for length in sorted(set(lengths)):
+            found = value(self.model.measure(length))
+            if found is None:
+                continue
+            self._rough[length] = found.context
+            if found.context not in self._costs:
+                fresh = value(self.model.measure(length, fresh=True))
+                assert fresh is not None
+                self._costs[found.context] = fresh
+            yield len(self._costs)
+
+    def length(self, prompt: Prompt) -> int:
+        """Tokens of the prompt and of the longest answer."""
+        return len(self.inputs(prompt).tokens) + tokens_of(prompt)
+
+
+def _memory_key(row: Row) -> str:
+    return f"{row.decoder} {dict(row.knobs)}"
+
+
+def warm_rows(rows: Sequence[Row] = HEADLINE) -> list[Row]:
+    """The rows among ``rows`` that need a filled memory, one per decoder and knobs."""
+    return list({_memory_key(r): r for r in rows if r.warm}.values())
