@@ -50,10 +50,12 @@ class Size:
 
     The scores of nodes come in descending order, so the first n nodes are the best tree of n, worth
     1 + the sum of their scores in expected tokens, for the price of a pass over n + 1 rows.
+    ``lesson``: tokens that a verified node brings later, by what is learned from it.
     """
 
     curve: Curve
     most: int
+    lesson: float = 0.0
     worth: float = 1.0
     nodes: int = 0
     best: int = 0
@@ -66,6 +68,7 @@ class Size:
         further node; c* being straight between its knots, that bound per cost is greatest at one
         of them, or at the very next size.
         """
+        score += self.lesson
         self.worth += score
         self.nodes += 1
         rate = self.worth / self.curve(self.nodes + 1)

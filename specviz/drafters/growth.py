@@ -1,8 +1,8 @@
 """Best-first growth of a draft tree from a look-up that is asked again at every node.
 
-The tree holds the nodes with the largest branch scores, s(child) = s(parent) x calibration(depth)
-x q(child). Scores never grow along a branch, so taking the largest first gives the subtree with the
-largest expected number of accepted tokens under q (EAGLE-2's re-ranking, OPT-Tree).
+The tree holds the nodes with the largest branch scores, s(child) = s(parent) x trust x q(child).
+Scores never grow along a branch, so taking the largest first gives the subtree with the largest
+expected number of accepted tokens (EAGLE-2's re-ranking, OPT-Tree).
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from specviz.budget import Size
 from specviz.drafters.base import Draft
+from specviz.drafters.memory import Row
 from specviz.trace import Candidate, Cut, Hit, Lookup
 from specviz.tree import DraftTree
 
@@ -33,12 +35,41 @@ class Option:
     cut: Cut = ""
 
 
-@dataclass(slots=True)
-class Answer:
-    """What memory said for one context: the hits, and the options in order of probability."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One level that hit: its row for ``key``, its base weight and its final one."""
 
-    hits: tuple[Hit, ...]
+    level: int
+    key: tuple[int, ...]
+    row: Row
+    base: float
+    weight: float
+
+
+@dataclass
+class Answer:
+    """What memory said for one context: the levels that hit, the most specific first, and the
+    options in order of probability."""
+
+    sources: tuple[Source, ...]
     options: list[Option]
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """``sources`` as they are recorded."""
+        return tuple(
+            Hit(
+                level=s.level,
+                key=s.key,
+                ids=s.row.ids,
+                probs=s.row.shown,
+                base=s.base,
+                entropy=s.row.entropy,
+                weight=round(s.weight, 4),
+                written=s.row.written,
+            )
+            for s in self.sources
+        )
 
     def lookup(self, node: int, expanded: bool, index: Sequence[int] | None = None) -> Lookup:
         """The recorded form; ``index`` maps growth order to node index."""
@@ -78,12 +109,16 @@ class Limits:
 
 @dataclass
 class Growth:
-    """A tree under construction, in order of growth. Ask ``ask(branch tokens)`` at every node."""
+    """A tree under construction, in order of growth. Ask ``ask(branch tokens)`` at every node.
+
+    ``trust(depth, level)``: how often what the longest key that hit (``level``, or COPIED) says at
+    that depth comes true, as a factor of the probability that it claims.
+    """
 
     root: int
     ask: Callable[[tuple[int, ...]], Answer]
     limits: Limits
-    calibration: Callable[[int], float]
+    trust: Callable[[int, int], float]
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
@@ -162,11 +197,11 @@ class Growth:
         branch = self.branch(node)
         answer = self.answers[node] = self.ask(branch)
         depth = self.depths[node] + 1
+        longest = answer.sources[0].level if answer.sources else COPIED
         kept = 0
         for option in answer.options:
-            # How far a copy is believed already depends on its length and depth.
-            discount = 1.0 if option.level == COPIED else self.calibration(depth)
-            score = self.scores[node] * discount * option.probability
+            level = option.level if option.level == COPIED else longest
+            score = self.scores[node] * self.trust(depth, level) * option.probability
             option.cut = self._why_not(option.token, score, depth, kept, branch)
             if not option.cut:
                 kept += 1

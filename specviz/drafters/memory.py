@@ -11,7 +11,7 @@ import io
 import math
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,8 @@ _UNIT = 1e4  # log-probabilities are kept to four decimals, so integers hold the
 class Row:
     """The target's most probable continuations after one context, and who wrote them.
 
+    ``shown``: ``probs`` to four decimals, as they are recorded.
+
     ``entropy`` in [0, 1]: H / ln(k + 1), H = -sum p ln p - r ln r with the tail r as one symbol
     (a lower bound of the full entropy), or the full entropy over ln V when it was captured.
     """
@@ -39,6 +41,10 @@ class Row:
     probs: tuple[float, ...]
     entropy: float
     written: Written
+    shown: tuple[float, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", tuple(round(p, 4) for p in self.probs))
 
 
 def make_row(

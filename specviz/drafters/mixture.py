@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from specviz.drafters.base import knob
-from specviz.drafters.growth import COPIED, Answer, Option
+from specviz.drafters.growth import COPIED, Answer, Option, Source
 from specviz.drafters.memory import Row
 from specviz.drafters.spans import Match
-from specviz.trace import Hit
 
 BASE = {3: 0.70, 2: 0.20, 1: 0.10}
 BY_RANK = (0.70, 0.20, 0.10)
@@ -46,9 +45,9 @@ class Settings:
     depth: int = knob(10, "Deepest guess.", 1, 16)
     least_score: float = knob(0.002, "Branches less probable than this are not grown.", 0, 0.5)
     calibration: str = knob(
-        "fixed",
-        "Discount per depth: a table, learned in the run, or none.",
-        choices=("fixed", "learned", "none"),
+        "level",
+        "Discount by the longest key that hit, by depth (a table, or learned), or none.",
+        choices=("level", "depth", "learned", "none"),
     )
     copy: str = knob(
         "merged",
@@ -86,20 +85,11 @@ def mix(found: Sequence[Found], settings: Settings, copied: Option | None) -> An
         option = options.setdefault(copied.token, copied)
         if copied.probability > option.probability:
             option.probability, option.level = copied.probability, COPIED
-    hits = tuple(
-        Hit(
-            level=level,
-            key=key,
-            ids=row.ids,
-            probs=tuple(round(p, 4) for p in row.probs),
-            base=base_of(level, rank, settings),
-            entropy=row.entropy,
-            weight=round(weight, 4),
-            written=row.written,
-        )
+    sources = tuple(
+        Source(level, key, row, base_of(level, rank, settings), weight)
         for rank, ((level, key, row), weight) in enumerate(zip(found, weights, strict=True))
     )
-    return Answer(hits, sorted(options.values(), key=lambda o: -o.probability))
+    return Answer(sources, sorted(options.values(), key=lambda o: -o.probability))
 
 
 def base_of(level: int, rank: int, settings: Settings) -> float:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from specviz.budget import Curve, Size
 from specviz.drafters.base import Draft
-from specviz.drafters.growth import Answer, Growth, Limits, Template
+from specviz.drafters.growth import COPIED, Answer, Growth, Limits, Template
 from specviz.drafters.memory import (
     Level,
     Snapshot,
@@ -30,6 +30,11 @@ from specviz.trace import Header, MemoryEvidence, Prefill, Step, Tally, Written
 from specviz.tree import DraftTree
 
 HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)
+# By the longest key that hit: how often what it says comes true, over the probability that it
+# claims; alike at every depth. Measured over 24 prompts with trees of 48 guesses.
+TRUST = {3: 0.97, 2: 0.9, 1: 0.65, COPIED: 0.87}
+# What a verified guess brings later, in tokens: its prediction is remembered, right or wrong.
+LESSON = 0.03
 CPU_NODES, GPU_NODES = 16, 63  # where costs were not measured
 MOST_NODES = 95
 RESERVE = 4
@@ -123,8 +128,8 @@ class Recycler:
         limits = self._limits
         if budget - 1 < limits.depth:
             limits = replace(limits, depth=budget - 1, beyond="end")
-        growth = Growth(context[-1], self._ask, limits, self._calibrated)
-        growth.grow(None if self._costs is None else Size(self._costs, limits.nodes))
+        growth = Growth(context[-1], self._ask, limits, self._trust)
+        growth.grow(Size(self._costs, limits.nodes, LESSON) if self._costs else None)
         if self.settings.copy == "reserve" and self._match is not None:
             growth.add_chain(self._match.tokens[:RESERVE])
         return self._take(growth)
@@ -135,7 +140,7 @@ class Recycler:
         A row never written is all zeros, so its children are token 0, siblings included.
         """
         self._tail, self._match = tuple(context[-3:]), None
-        growth = Growth(context[-1], self._ask, self._limits, self._calibrated)
+        growth = Growth(context[-1], self._ask, self._limits, self._trust)
         growth.fill(template, min(self.settings.depth, budget - 1))
         return self._take(growth)
 
@@ -144,8 +149,12 @@ class Recycler:
         self._answers = growth.answers
         return draft
 
-    def _calibrated(self, depth: int) -> float:
-        if self.settings.calibration == "none":
+    def _trust(self, depth: int, level: int) -> float:
+        kind = self.settings.calibration
+        if kind == "level":
+            return TRUST[level]
+        # How far a copy is believed already depends on its length and depth.
+        if kind == "none" or level == COPIED:
             return 1.0
         return self._discount[min(depth, len(self._discount)) - 1]
 
@@ -187,7 +196,7 @@ class Recycler:
         tallies = {}
         for level in self._levels:
             firsts = [
-                (hit.ids[0], pick) for a, pick in path for hit in a.hits if hit.level == level
+                (s.row.ids[0], pick) for a, pick in path for s in a.sources if s.level == level
             ]
             tallies[level] = Tally(len(path), len(firsts), sum(t == pick for t, pick in firsts))
         return tallies

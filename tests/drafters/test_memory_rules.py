@@ -131,7 +131,13 @@ ROWS = {3: {4: 0.9, 5: 0.05}, 4: {6: 0.8}, 6: {8: 0.7}}
 
 
 @pytest.mark.parametrize(
-    ("calibration", "discounts"), [("fixed", HIT_MASS), ("learned", HIT_MASS), ("none", (1.0,) * 6)]
+    ("calibration", "discounts"),
+    [
+        ("level", (0.65,) * 3),  # every row here is one of a single token
+        ("depth", HIT_MASS),
+        ("learned", HIT_MASS),
+        ("none", (1.0,) * 3),
+    ],
 )
 def test_a_branch_is_discounted_at_every_depth(
     calibration: str, discounts: tuple[float, ...]
@@ -147,9 +153,27 @@ def test_a_branch_is_discounted_at_every_depth(
 
 
 def test_the_discount_table_is_the_measured_one_and_its_end_goes_on() -> None:
-    memory = Recycler(Settings(calibration="fixed"))
-    found = [memory._calibrated(depth) for depth in range(1, 9)]
+    memory = Recycler(Settings(calibration="depth"))
+    found = [memory._trust(depth, 2) for depth in range(1, 9)]
     assert found == [0.68, 0.63, 0.5, 0.43, 0.4, 0.38, 0.38, 0.38]
+
+
+def test_what_longer_keys_say_is_trusted_more_at_every_depth() -> None:
+    memory = Recycler(Settings(calibration="level"))
+    for depth in (1, 9):
+        assert [memory._trust(depth, level) for level in (3, 2, 1, 0)] == [0.97, 0.9, 0.65, 0.87]
+
+
+def test_the_longest_key_that_hits_decides_the_trust_of_all_its_candidates() -> None:
+    memory = started(toy(), {3: {4: 0.9, 5: 0.05}}, copy="off", levels="12", width=3)
+    made = make_row((6, 4), (math.log(0.5), math.log(0.4)), Written(0, 0, True))
+    memory._levels[2].rows[2, 3] = Row(made.ids, made.logps, made.probs, 0.0, made.written)
+    draft = memory.grow((1, 2, 3), 20)
+    scores = dict(zip(draft.tree.tokens, draft.scores, strict=True))
+    weights = {2: 0.2 / 0.3, 1: 0.1 / 0.3}  # both certain, so the base weights alone decide
+    assert scores[4] == pytest.approx(0.9 * (weights[2] * 0.4 + weights[1] * 0.9), abs=1e-4)
+    assert scores[6] == pytest.approx(0.9 * weights[2] * 0.5, abs=1e-4)
+    assert scores[5] == pytest.approx(0.9 * weights[1] * 0.05, abs=1e-4)
 
 
 # Copied continuations
@@ -157,9 +181,9 @@ def test_the_discount_table_is_the_measured_one_and_its_end_goes_on() -> None:
 
 @pytest.mark.parametrize("length", [2, 3, 4])
 def test_a_copy_is_as_long_and_as_believed_as_its_match(length: int) -> None:
-    """1 + 2 x length tokens at most; believed 1 - 1/(length + depth), up to 0.9; no discount."""
+    """1 + 2 x length tokens at most; believed 1 - 1/(length + depth), up to 0.9."""
     text = (9, *range(1, 1 + length), *range(10, 22), 8, *range(1, 1 + length))
-    memory = started(toy(), {})
+    memory = started(toy(), {}, calibration="none")
     draft = memory.grow(text, 40)
     width = min(8, 1 + 2 * length)
     assert draft.tree.tokens == (length, *range(10, 10 + width))
@@ -174,7 +198,7 @@ def test_a_copy_is_as_long_and_as_believed_as_its_match(length: int) -> None:
 
 def test_no_copy_is_believed_more_than_nine_tenths() -> None:
     long = tuple(range(1, 9))
-    memory = started(toy(40), {})
+    memory = started(toy(40), {}, calibration="none")
     draft = memory.grow((30, *long, 31, 32, 33, *long), 40)
     assert draft.tree.tokens[:4] == (8, 31, 32, 33)
     assert draft.scores[1] == pytest.approx(1 - 1 / 9, abs=1e-6)
@@ -182,13 +206,18 @@ def test_no_copy_is_believed_more_than_nine_tenths() -> None:
     assert draft.scores[3] == pytest.approx((1 - 1 / 9) * 0.81, abs=1e-6)
 
 
-@pytest.mark.parametrize(("calibration", "first"), [("fixed", (10, 7)), ("none", (7, 10))])
-def test_memory_is_discounted_and_a_copy_is_not(calibration: str, first: tuple[int, int]) -> None:
-    """0.68 x 0.9 of memory lies below the 2/3 of a copy; 0.9 lies above."""
+@pytest.mark.parametrize(
+    ("calibration", "first", "trust"),
+    [("depth", (10, 7), (0.68, 1.0)), ("level", (7, 10), (0.65, 0.87)), ("none", (7, 10), (1, 1))],
+)
+def test_memory_and_a_copy_are_discounted_each_in_its_way(
+    calibration: str, first: tuple[int, int], trust: tuple[float, float]
+) -> None:
+    """0.68 x 0.9 of memory lies below the 2/3 of a copy, 0.65 x 0.9 just above 0.87 x 2/3."""
     memory = started(toy(), {2: {7: 0.9}}, calibration=calibration, depth=1)
     draft = memory.grow((9, 1, 2, 10, 11, 8, 1, 2), 40)
     grown = sorted(zip(draft.order, draft.tree.tokens, draft.scores, strict=True))
-    scores = {10: 2 / 3, 7: (0.68 if calibration == "fixed" else 1.0) * 0.9}
+    scores = {10: trust[1] * 2 / 3, 7: trust[0] * 0.9}
     where = {token: score for _, token, score in grown[1:] if token in scores}
     assert tuple(where) == first
     assert where == pytest.approx(scores, abs=1e-6)

@@ -140,7 +140,7 @@ def test_best_first_growth_is_optimal(nodes: int) -> None:
         last = branch[-1] if branch else 0
         return Answer((), [Option(t, q, 1) for t, q in table[last]])
 
-    growth = Growth(0, ask, Limits(nodes, 3, 8), lambda depth: 1.0)
+    growth = Growth(0, ask, Limits(nodes, 3, 8), lambda depth, level: 1.0)
     growth.grow()
     assert len(growth.tokens) == nodes + 1
     assert sum(growth.scores[1:]) == pytest.approx(best_subtree(table, nodes))
@@ -152,7 +152,7 @@ def grown(options: dict[tuple[int, ...], list[tuple[int, float]]], **limits) -> 
     def ask(branch: tuple[int, ...]) -> Answer:
         return Answer((), [Option(t, q, 1) for t, q in options.get(branch, [])])
 
-    growth = Growth(0, ask, Limits(**bounds), lambda depth: 1.0)
+    growth = Growth(0, ask, Limits(**bounds), lambda depth, level: 1.0)
     growth.grow()
     return growth
 
