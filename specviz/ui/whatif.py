@@ -110,7 +110,7 @@ def build_tab(lang: str) -> Tab:
     table = gr.Dataframe(
         interactive=False, max_height=420, datatype="str", elem_id="whatif-table",
         show_label=False, buttons=[], wrap=True, visible=False,
-        column_widths=["56px", "110px", "25%", "25%", "50%"],
+        column_widths=["56px", "110px", "22%", "22%", "40%"],
     )  # fmt: skip
     return Tab(chosen, run, stop, file, said, plot, table)
 
