@@ -4,6 +4,7 @@ import { keys } from "./keys.js";
 import { missed, modelOf, outcome } from "./model.js";
 import { Motion } from "./motion.js";
 import { beatsOf, scene } from "./scene.js";
+import { Stream } from "./stream.js";
 import { Strings } from "./strings.js";
 import { frame, theme } from "./view/frame.js";
 
@@ -21,7 +22,7 @@ const NOTHING = () => ({
 export class Player {
   constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
     this.strings = new Strings(strings, lang);
-    this.fetchEvents = fetchEvents;
+    this.stream = new Stream(this, fetchEvents);
     this.onState = onState;
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
@@ -65,7 +66,7 @@ export class Player {
     this.feed = new Feed({ ...NOTHING(), ...payload, events: [...(payload.events ?? [])] });
     this.pause();
     this.follow = this.followed = Boolean(payload.live);
-    this.asking = null;
+    this.stream.asking = null;
     this.text.reset();
     this.text.last = 0;
     this.tree.forget();
@@ -90,51 +91,17 @@ export class Player {
 
   /** Take in what a running decoder sent: events numbered from `update.first`. */
   push(update) {
-    const { status } = this.feed.apply(update);
-    if (status === "other") {
-      const late = (update.first ?? 0) > 0;
-      this.load({ ...update, events: late ? [] : update.events, total: 0 });
-      if (late) {
-        this.feed.waiting.push(update);
-        this.#fill();
-      }
-      return;
-    }
-    if (status === "gap") this.#fill();
-    else if (status === "grown") this.#grown();
+    this.stream.push(update);
   }
 
-  #grown() {
+  /** More of the run that is shown has arrived. */
+  grown() {
     this.version++;
     this.#events(false);
     if (this.playing) this.motion.start();
     if (!this.follow) return;
     if (this.still.matches) this.go(this.beats.last);
     else this.motion.start();
-  }
-
-  /** Ask for the events that are missing, once at a time. */
-  async #fill() {
-    const { run_id: run } = this.payload;
-    if (!this.fetchEvents || this.asking === run) return;
-    this.asking = run;
-    const from = this.payload.events.length;
-    try {
-      const answer = await this.fetchEvents(run, from);
-      if (this.payload.run_id !== run || this.destroyed) return;
-      this.asking = null;
-      if (!answer) return;
-      this.push(
-        Array.isArray(answer)
-          ? { run_id: run, first: from, events: answer }
-          : { first: from, run_id: run, ...answer },
-      );
-    } catch (error) {
-      // The next update finds the gap again and asks again; say what happened for who looks.
-      console.warn("specviz: missing events could not be fetched", error);
-    } finally {
-      if (this.asking === run) this.asking = null;
-    }
   }
 
   /** Another language; the place is kept. */

@@ -1,15 +1,14 @@
 // The painter of the stage: the draft tree of one step as SVG, built once per step.
-import { layout } from "../layout.js";
 import { plain } from "../text.js";
 import { Branches } from "./branches.js";
 import { Chips } from "./chip.js";
 import { Beyond } from "./beyond.js";
 import { h, put, s, text } from "./dom.js";
 import { Pan } from "./pan.js";
+import { PAD, Placing } from "./placing.js";
 
 const MARKS = { accepted: "✓", refused: "✗", passed: "–", discarded: "∅" };
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
-const PAD = 12;
 
 export class Tree {
   constructor(player) {
@@ -33,8 +32,8 @@ export class Tree {
     );
     this.size = { width: 520, height: 320 };
     this.key = "";
-    this.layouts = new Map();
     this.chips = new Chips(player);
+    this.placing = new Placing(player, this.chips);
     this.branches = new Branches(player, this.chips, this.canvas);
     this.pan = new Pan(this.svg, () => player.draw());
     this.#listen();
@@ -106,7 +105,7 @@ export class Tree {
 
   /** Forget cached layouts: another trace, size or type. */
   forget() {
-    this.layouts.clear();
+    this.placing.forget();
     this.key = "";
     this.tall = 0;
   }
@@ -118,58 +117,6 @@ export class Tree {
     this.size = { width, height };
     this.forget();
     return true;
-  }
-
-  #placed(tree) {
-    const key = `${tree.key}|${this.player.model.units.length && tree.key === "prefill" ? "p" : ""}`;
-    let found = this.layouts.get(key);
-    if (!found) {
-      const phone = this.player.narrow;
-      const font = this.chips.font;
-      const dense = tree.nodes.length > 30;
-      const stage = {
-        width: this.size.width - 2 * PAD,
-        height: this.size.height - 2 * PAD,
-        font,
-        least: this.player.projector ? 18 : 9.8,
-        good: this.player.projector ? 22 : 12.5,
-        rowRatio: phone ? 2.75 : dense ? 2.15 : 2.75,
-        down: phone,
-        most: tree.nodes.length < 4 ? 1.5 : 1.3,
-      };
-      const place = (k, tight = false, lines = phone) => {
-        const items = this.chips.items(tree, k, tight ? 6 : null);
-        const room = { ...stage, gap: tight ? 1.2 : 2.2, down: lines };
-        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines };
-        made.story = story(tree, made.boxes);
-        // However large the tree: where it came from and where it went are seen at once.
-        if (!phone)
-          made.scale = Math.min(
-            made.scale,
-            stage.width / made.story.w,
-            stage.height / made.story.h,
-          );
-        return made;
-      };
-      found = place(1);
-      // A long accepted path gets short labels before it gets small type.
-      const tight = !phone && found.scale < (0.99 * stage.least) / font;
-      let lines = phone;
-      if (tight) {
-        found = place(1, tight);
-        // A chain longer than the stage is wide reads better in lines, as a text does.
-        const chain = tree.nodes.every((n) => n.parent === n.id - 1);
-        const wrapped = chain ? place(1, false, true) : found;
-        lines = chain && wrapped.scale > 1.2 * found.scale;
-        if (lines) found = wrapped;
-      }
-      // Small type needs wider badges, which the boxes then have to hold.
-      if (this.chips.small(found.scale) > this.chips.small(1)) found = place(found.scale, tight && !lines, lines);
-      // Layouts are small; a few hundred of them are kept, older ones go.
-      if (this.layouts.size > 400) this.layouts.delete(this.layouts.keys().next().value);
-      this.layouts.set(key, found);
-    }
-    return found;
   }
 
   #tip(item) {
@@ -220,7 +167,7 @@ export class Tree {
       return;
     }
     const key = `${scene.run}|${tree.key}|${this.chips.font}`;
-    const placed = this.#placed(tree);
+    const placed = this.placing.of(tree, this.size);
     if (key !== this.key) {
       this.key = key;
       this.branches.build(tree, placed);
@@ -315,16 +262,6 @@ export class Tree {
         }),
       );
   }
-}
-
-/** The box around the root, the accepted path and the model's own token. */
-function story(tree, boxes) {
-  const own = [0, ...tree.walk, -1].map((id) => boxes.get(id)).filter(Boolean);
-  const x = Math.min(...own.map((b) => b.x));
-  const y = Math.min(...own.map((b) => b.y));
-  const w = Math.max(...own.map((b) => b.x + b.w)) - x;
-  const tall = Math.max(...own.map((b) => b.y + b.h)) - y;
-  return { x, y, w, h: tall };
 }
 
 const clamp = (v, low, high) => Math.min(Math.max(v, Math.min(low, high)), Math.max(low, high));
