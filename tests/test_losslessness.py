@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from specviz.budget import Curve
 from specviz.decoding import decode
 from specviz.drafters import DRAFTERS
 from specviz.drafters.base import Drafter
@@ -29,12 +30,16 @@ def toy(seed: int, vocab: int, order: int, sharpness: float) -> ToyModel:
 
 
 def decoded(
-    model: Model, prompt: tuple[int, ...], drafter: Drafter, budget: int
+    model: Model,
+    prompt: tuple[int, ...],
+    drafter: Drafter,
+    budget: int,
+    costs: Curve | None = None,
 ) -> tuple[int, ...]:
     """The emitted tokens, with the bookkeeping of every step checked on the way."""
     output: list[int] = []
     finish = None
-    for event in decode(model, Inputs(prompt), drafter, budget):
+    for event in decode(model, Inputs(prompt), drafter, budget, costs):
         if isinstance(event, Prefill):
             output.append(event.token)
         elif isinstance(event, Step):

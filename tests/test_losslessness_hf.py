@@ -9,9 +9,11 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
+from specviz.budget import Curve
 from specviz.jobs import Job, run
-from specviz.models import registry
+from specviz.models import hf_pack, registry
 from specviz.models.hf import HFModel
 from specviz.models.registry import Entry
 from specviz.trace import Progress, Trace
@@ -20,6 +22,11 @@ from tests.models import tiny
 from tests.test_losslessness import decoded
 
 BUDGET = 20
+CURVES = (
+    Curve((1, 64), (1.0, 1.0)),
+    Curve((1, 2, 4, 8, 64), (0.04, 0.065, 0.06, 0.05, 0.2)),
+    Curve((1, 64), (0.01, 0.64)),
+)
 
 
 @cache
@@ -57,7 +64,9 @@ def one_case(architecture: str, which: int, seed: int, words: int, budget: int) 
     prompt = tuple(rng.choice((40, 41, 42, 43, 44)) for _ in range(words))
     answer = expected(architecture, prompt, budget)
     drafter = drafters(which, model(architecture), prompt, answer, seed)
-    assert decoded(model(architecture), prompt, drafter, budget) == answer
+    # The tree's size must not matter either: small, large, or as some cost curve has it.
+    costs = rng.choice((None, *CURVES))
+    assert decoded(model(architecture), prompt, drafter, budget, costs) == answer
 
 
 CASES = {
@@ -82,6 +91,31 @@ def test_each_drafter_on_a_prompt_longer_than_the_window(architecture: str, whic
     one_case(architecture, which, seed=3, words=30, budget=BUDGET)
 
 
+@pytest.mark.parametrize("architecture", ["llama", "qwen3", "gemma3", "mistral"])
+def test_packed_weights_give_the_tokens_of_stock_ones(
+    monkeypatch: pytest.MonkeyPatch, architecture: str
+) -> None:
+    """Float32, every drafter; the oracle is stock weights without a cache."""
+    monkeypatch.setattr(hf_pack, "_seconds", lambda layer, x: float(isinstance(layer, nn.Linear)))
+    torch.set_num_threads(1)
+    stock = tiny.net(architecture, dtype=torch.float32)
+    fast = tiny.model(architecture, "sdpa", dtype=torch.float32)
+    fast.pack()
+    assert fast.packed
+    for seed in range(3):
+        prompt = tuple(random.Random(seed).choice((40, 41, 42, 43)) for _ in range(14))
+        context = list(prompt)
+        with torch.inference_mode():
+            for _ in range(BUDGET):
+                logits = stock(input_ids=torch.tensor([context]), use_cache=False).logits
+                context.append(int(logits[0, -1].argmax()))
+        answer = tuple(context[len(prompt) :])
+        fast.eos_ids = frozenset()
+        for which in range(len(every_drafter())):
+            drafter = drafters(which, fast, prompt, answer, seed)
+            assert decoded(fast, prompt, drafter, BUDGET, CURVES[which % 3]) == answer, which
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gemma3", "mistral"])
 @settings(max_examples=500, **KIND)
@@ -93,8 +127,11 @@ def test_every_drafter_gives_the_oracles_tokens_in_2000_cases(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_lower_precision_differs_by_numeric_ties_only(dtype: torch.dtype) -> None:
-    """A packed pass rounds otherwise than a single-row pass; more than rounding is a mismatch."""
+def test_lower_precision_differs_by_numeric_ties_only(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+) -> None:
+    """A pass over a tree rounds otherwise than a single-row pass; more than that is a mismatch."""
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     torch.set_num_threads(1)
     low = tiny.model("llama", "sdpa", dtype=dtype)
     label = f"tiny-{low.dtype}"
