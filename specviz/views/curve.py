@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Run, Trace
-from specviz.views.style import COLOURS, GRID, HATCH, empty, figure
+from specviz.views.style import COLOURS, HATCH, empty, figure
 
 
 def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
@@ -56,10 +56,10 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
     chart.update_yaxes(range=[0, top])
     if used:
         # The longest bar ends below the cost of one row, so that bars never hide the curve.
+        tall = max(used.values()) * top / 0.7
         chart.update_layout(
-            yaxis2={"overlaying": "y", "side": "right", "range": [0, max(used.values()) * top / 0.7],
-                    "showgrid": False, "zeroline": False, "showticklabels": False},
-            yaxis={"gridcolor": GRID},
+            yaxis2={"overlaying": "y", "side": "right", "range": [0, tall], "showgrid": False,
+                    "zeroline": False, "showticklabels": False},
         )  # fmt: skip
     return chart
 

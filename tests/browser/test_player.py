@@ -683,11 +683,11 @@ def fitted(scores: tuple[float, ...]) -> Trace:
 def test_a_tree_that_fits_the_machine_says_what_more_would_have_cost(
     show: Callable[..., Page],
 ) -> None:
-    """Six rows cost 1.05 + 2 x 0.1 = 1.25, one more 0.1; 2.5 tokens make that 0.2 to promise."""
+    """Six rows cost 1.05 + 2 x 0.1 = 1.25, one more 0.1; five guesses and the root promise 2.5."""
     page = show(fitted((0.6, 0.4, 0.25, 0.15, 0.1)), start_step=0)
     assert page.locator(".size p").inner_text() == (
         "A tree of 5 guesses was best here: it promised 2.50 tokens for 1.25 plain passes. "
-        "One guess more would have cost 0.10 passes, so it had to promise 0.20 tokens; none did."
+        "One guess more would have cost 0.10 of a plain pass; none promised enough for that."
     )
     picture = page.locator(".size svg.curve")
     label = "Cost of a pass by its rows; the dot is this step: 6 rows, 1.25 plain passes"
@@ -717,8 +717,8 @@ def test_guessing_nothing_because_of_its_cost_is_not_called_an_empty_memory(
         "pass."
     )
     assert page.locator(".size p").inner_text() == (
-        "Guessing nothing was best here: a guess would have had to promise 0.50 tokens to pay for "
-        "its pass."
+        "Guessing nothing was best here: one guess would have cost 0.50 of a plain pass; none "
+        "promised enough for that."
     )
 
 

@@ -31,9 +31,9 @@ function build({ rows, seconds }) {
 }
 
 /**
- * Why a step's tree is no larger, where its cost decided: {guesses, worth, cost, more, need}, or
- * null. `worth`: tokens that the drafter expected of it, the model's own included; `more`: what one
- * row more would have cost; `need`: tokens that it had to promise for that.
+ * Why a step's tree is no larger, where its cost decided: {guesses, worth, cost, more}, or null.
+ * `worth`: tokens that the drafter expected of it, the model's own included; `more`: what one row
+ * more would have cost.
  */
 export function treeSize(model, step) {
   const curve = costCurve(model.decoder.header);
@@ -43,8 +43,7 @@ export function treeSize(model, step) {
   const rows = step.nodes.length;
   const worth = step.nodes.slice(1).reduce((sum, n) => sum + n.score, 1);
   const cost = curve.at(rows);
-  const more = curve.at(rows + 1) - cost;
-  return { guesses: rows - 1, worth, cost, more, need: (worth / cost) * more };
+  return { guesses: rows - 1, worth, cost, more: curve.at(rows + 1) - cost };
 }
 
 /** How many of the run's passes had so many rows: [[rows, passes], …], ascending. */

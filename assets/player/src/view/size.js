@@ -18,7 +18,6 @@ export function sizeFact(player, step) {
     worth: two(size.worth),
     cost: two(size.cost),
     more: strings.num(size.more, size.more < 0.1 ? 3 : 2),
-    need: two(size.need),
   };
   const told = size.guesses
     ? `${strings.say("player.size.best", params)} ${strings.say("player.size.more", params)}`
