@@ -20,9 +20,10 @@ from specviz.bench.race import race
 from specviz.bench.reported import reported
 from specviz.bench.verify import Plan, Trial
 from specviz.cli import main
-from specviz.models import registry
+from specviz.models import probe, registry
 from specviz.models.base import InputError, Unsupported
 from specviz.models.hf_load import VERIFIED
+from specviz.models.hf_pack import PackedLinear
 from specviz.tracefile import load as load_trace
 from specviz.verdict import Equality, Row, Speed, Verdict
 from tests.models import tiny
@@ -358,8 +359,10 @@ def test_a_full_disk_is_one_sentence(
 
     monkeypatch.setattr("specviz.cli.verify.write_whole", full)
     assert main(["verify", "--model", "toy", "--quick", "--out", "out"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].endswith(
-        "cannot be written (No space left on device): choose another folder."
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith("cannot be written (No space left on device): choose another folder.")
     )
 
 
@@ -378,3 +381,26 @@ def test_an_adopted_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_committed_schema_is_current() -> None:
     path = Path(verdicts.__file__).with_name("verdict.schema.json")
     assert json.loads(path.read_text()) == verdicts.schema()
+
+
+def test_a_recorded_run_that_cannot_have_happened_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial, "audit", lambda trace: ("The decoder's run ends twice.",))
+    code, verdict, _ = verified("--model", "toy", "--quick", "--decoder", "recap")
+    (row,) = rows(verdict, "example")
+    assert (code, row.state, row.why) == (3, "failed", "The decoder's run ends twice.")
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_packed_and_shared_weights_are_counted_once(tied: bool) -> None:
+    net = tiny.net("llama", dtype=torch.float32)
+    if tied:
+        net.config.tie_word_embeddings = True
+        net.tie_weights()
+    expected = sum(p.numel() for p in net.parameters())
+    for parent in list(net.modules()):
+        for name, layer in list(parent.named_children()):
+            if type(layer) is torch.nn.Linear:
+                parent.register_module(name, PackedLinear(layer))
+    assert probe.parameters(net) == expected
