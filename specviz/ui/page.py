@@ -16,8 +16,9 @@ from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_l
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
-from specviz.ui.inspect import Inspect, Pane, inspect_tabs, wire_panes
+from specviz.ui.inspect import Inspect
 from specviz.ui.memory import LONGEST_NAME, Memory
+from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Tab, build_tab
 from specviz.views.charts import CHARTS
