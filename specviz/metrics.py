@@ -8,6 +8,7 @@ from typing import Any
 from specviz.budget import Curve
 from specviz.trace import Candidate, Hit, Lookup, MemoryEvidence, Run, Step, Trace
 
+NOISE = 1.1  # a run may come out a tenth above its ceiling: both were timed on a living machine
 NEARLY_FREE = 1.1  # passes of one row: up to there a wider pass hardly costs more
 
 
@@ -144,6 +145,14 @@ def breakdown(trace: Trace) -> dict[str, float] | None:
     }
 
 
+def above_ceiling(trace: Trace) -> bool:
+    """Whether the decode speed-up lies more than a tenth above the ceiling, which only happens when
+    something slowed the plain run down more than this one."""
+    run, speed = trace.run("decoder"), speedup_decode(trace)
+    most = ceiling(run) if run is not None else None
+    return speed is not None and most is not None and speed > NOISE * most
+
+
 def origins(run: Run) -> list[str]:
     """Where every emitted token came from: the source of the accepted guess, or ``target``."""
     found = [] if run.prefill is None else ["target"]
@@ -226,6 +235,7 @@ def summary(trace: Trace) -> dict[str, Any]:
         "speedup_decode": speedup_decode(trace),
         "speedup_total": speedup_total(trace),
         "breakdown": breakdown(trace),
+        "above_ceiling": above_ceiling(trace),
         "passes_saved": saved,
         "equal": check.equal if check else None,
         "first_difference": check.first_difference if check else None,

@@ -148,6 +148,17 @@ def test_a_speed_up_is_tokens_per_step_over_what_a_step_cost() -> None:
     assert metrics.breakdown(Trace(trace.events[:4])) is None
 
 
+@pytest.mark.parametrize(("each", "above"), [(0.344, False), (0.33, False), (0.3, True)])
+def test_a_speed_up_far_above_the_ceiling_is_in_doubt(each: float, above: bool) -> None:
+    """Four tokens for 2.75 passes, 1.45; against plain tokens of 0.5 s that takes 1.375 s."""
+    steps = (
+        step(0, ten_nodes(), (1, 2), (1, 2, 50), 3 * each),
+        step(1, [node(50, -1, 7)], (), (7,), each),
+    )
+    assert metrics.above_ceiling(measured(*steps, costs=COSTS)) is above
+    assert metrics.above_ceiling(measured(*steps, costs=None)) is False
+
+
 @pytest.mark.parametrize(
     "costs",
     [

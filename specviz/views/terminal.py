@@ -109,6 +109,8 @@ def why(facts: dict[str, Any]) -> Iterator[str]:
             cost=f"{mine['curve_cost']:.2f}",
             count=mine["free_rows"],
         )
+    if facts["above_ceiling"]:
+        yield text("cli.ceiling.above")
 
 
 def equality(trace: Trace) -> Iterator[str]:

@@ -739,6 +739,18 @@ def test_the_ceiling_stands_beside_the_speed(show: Callable[..., Page]) -> None:
     assert (term.is_visible(), page.locator(".told").is_visible()) == (True, False)
 
 
+def test_a_speed_above_the_ceiling_is_doubted(show: Callable[..., Page]) -> None:
+    events = fitted((0.6, 0.4, 0.25, 0.15, 0.1)).events
+    quick = events[2].model_copy(
+        update={"seconds": Seconds(draft=0.001, verify=0.004, commit=0.0, total=0.005)}
+    )
+    page = show(Trace((*events[:2], quick, *events[3:])), start_step=0)
+    assert page.locator(".reason .term").inner_text() == "above its ceiling of 0.80×"
+    focus(page)
+    press(page, "End")
+    assert "something slowed the plain run down" in page.locator(".caption .why").inner_text()
+
+
 def test_the_browser_and_the_metrics_read_one_curve(show: Callable[..., Page]) -> None:
     """What the player says of a size is c*, beyond the last size measured too."""
     for guesses in (1, 3, 4, 15, 20):

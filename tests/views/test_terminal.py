@@ -96,23 +96,28 @@ def test_a_step_says_what_the_model_wanted_instead_of_its_guesses() -> None:
 def test_the_speed_has_its_reason_in_plain_passes_and_a_ceiling() -> None:
     mine = {"rows_per_pass": 12.44, "ceiling": None, "curve_cost": None, "free_rows": None}
     parts = {"tau": 3.0, "cost": 2.0, "pass": 1.504, "speed": 1.5}
-    facts = {"decoder": mine, "breakdown": parts}
+    facts = {"decoder": mine, "breakdown": parts, "above_ceiling": False}
     assert list(terminal.why(facts)) == [
         "3.00 tokens a pass; a pass over 12.4 rows cost 1.50 plain passes, guessing and upkeep "
         "0.50 more: 3.00 / 2.00 = 1.50x"
     ]
     slow = {"tau": 1.204, "cost": 1.666, "pass": 1.6, "speed": 1.204 / 1.666}
     known = {**mine, "ceiling": 0.951, "curve_cost": 1.266, "free_rows": 4}
-    assert list(terminal.why({"decoder": known, "breakdown": slow})) == [
+    assert list(terminal.why({**facts, "decoder": known, "breakdown": slow})) == [
         "not faster: 1.20 tokens a pass, but a pass over 12.4 rows cost 1.60 plain passes, "
         "guessing and upkeep 0.07 more: 1.20 / 1.67 = 0.72x",
         "ceiling 0.95x, had guessing and upkeep been free: by the costs measured here these passes "
         "cost 1.27 passes over one row on average; up to 4 rows are nearly free",
     ]
     # What was rounded does not divide to the last digit: then it is not said to be equal.
-    (line,) = terminal.why({"decoder": mine, "breakdown": {**parts, "speed": 1.5051}})
+    (line,) = terminal.why({**facts, "breakdown": {**parts, "speed": 1.5051}})
     assert line.endswith("3.00 / 2.00 ≈ 1.51x")
-    assert list(terminal.why({"decoder": mine, "breakdown": None})) == []
+    assert list(terminal.why({**facts, "breakdown": None})) == []
+    *_, doubt = terminal.why({**facts, "above_ceiling": True})
+    assert doubt == (
+        "that is above the ceiling: something slowed the plain run down, so measure again on a "
+        "quiet machine"
+    )
 
 
 def test_the_object_tells_what_passes_cost() -> None:

@@ -44,6 +44,7 @@ export function figures(payload) {
     tau: decoder?.tau ?? null,
     acceptance: decoder?.acceptance ?? null,
     ceiling: decoder?.ceiling ?? null,
+    above: Boolean(payload.summary?.above_ceiling),
   };
 }
 

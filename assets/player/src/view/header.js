@@ -119,7 +119,8 @@ export class Header {
     const both = f.speed !== null && f.total !== null && f.reading > 0.2;
     text(this.told, reason(payload) ? speedSentence(this.player) : "");
     const ceiling = f.ceiling === null ? "" : strings.num(f.ceiling, 2);
-    text(this.ceiling, ceiling && strings.say("player.ceiling", { value: ceiling }));
+    text(this.ceiling, ceiling && strings.say(f.above ? "player.ceiling_above" : "player.ceiling", { value: ceiling }));
+    this.ceiling.classList.toggle("doubt", f.above);
     this.ceiling.hidden = ceiling === "";
     this.reason.hidden = this.reason.textContent === "";
     const found = {
@@ -181,8 +182,8 @@ export function speedSentence({ strings, payload }) {
 
 /** How fast the run would have been, had all but its passes been free; "" where unknown. */
 export function ceilingSentence({ strings, payload }) {
-  const { ceiling } = figures(payload);
-  return ceiling === null
-    ? ""
-    : strings.say("player.speed.ceiling", { ceiling: strings.num(ceiling, 2) });
+  const { ceiling, above } = figures(payload);
+  if (ceiling === null) return "";
+  const key = above ? "player.speed.above" : "player.speed.ceiling";
+  return strings.say(key, { ceiling: strings.num(ceiling, 2) });
 }
