@@ -207,6 +207,8 @@ def setting(found: Mapping[str, Any]) -> str:
     repeated = prompts["repetition"]
     per = ", ".join(f"{k or 'other'} {percent(v)}" for k, v in repeated["by_category"].items())
     times = found["repetitions"]["headline"]
+    packed = [dtype for dtype, on in what["packed"].items() if on]
+    weights = f"weights packed in {' and '.join(packed)}" if packed else "weights as they are"
     skipped = f" {prompts['skipped']} prompts did not fit and were skipped." \
         if prompts["skipped"] else ""  # fmt: skip
     least, most = prompts["tokens"]
@@ -215,7 +217,7 @@ def setting(found: Mapping[str, Any]) -> str:
     left = "".join(f" Left out ({k}): {v}" for k, v in found["left_out"].items())
     return (
         f"{extent}`{what['model']}` (digest {what['digest']}) on {what['machine']}, "
-        f"{what['device']}, weights {'packed' if what['packed'] else 'as they are'}; {versions}. "
+        f"{what['device']}, {weights}; {versions}. "
         f"{prompts['count']} prompts of `{prompts['file']}` ({shares}), at most {tokens} new "
         f"tokens each, {times} {'repetition' if times == 1 else 'repetitions'}.{skipped} "
         f"4-grams of the answers that occurred before in prompt or answer: "

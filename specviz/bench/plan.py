@@ -18,6 +18,7 @@ LONG_WEIGHT = 6_000  # a long unit takes about as long as so many tokens of one 
 @dataclass(frozen=True)
 class Plan:
     """What to measure. Every prompt says how many tokens; ``file`` and ``sha256`` name the set;
+    ``quick``: once, nothing else; ``headline``: all repetitions, no ablations, no long prompt;
     ``output`` is where the figures will go (None: nothing is kept on the way)."""
 
     model: str
@@ -27,6 +28,7 @@ class Plan:
     file: str
     sha256: str
     quick: bool = False
+    headline: bool = False
     resume: bool = False
     output: Path | None = None
 
@@ -87,7 +89,7 @@ def identity(plan: Plan, prompts: Sequence[Prompt], header: Header) -> dict[str,
     """What has to be the same for a measurement to be gone on with."""
     return {
         "suite": "recap",
-        "extent": "quick" if plan.quick else "full",
+        "extent": "quick" if plan.quick else "headline" if plan.headline else "full",
         "model": header.model,
         "digest": header.digest,
         "device": header.device,

@@ -66,6 +66,7 @@ class Suite:
         found["prompts"].update(
             file=plan.file, sha256=plan.sha256, skipped=len(plan.prompts) - len(prompts)
         )
+        found["conditions"]["packed"] = {d: r.model.packed for d, r in self._runners.items()}
         found["cache_bytes"] = {d: r.cache_bytes() for d, r in self._runners.items()}
         found["left_out"] = without | self._no_peers()
         return found
@@ -99,10 +100,10 @@ class Suite:
 
     def _parts(self, runner: Runner) -> tuple[list[Part], dict[str, str]]:
         """What there is to do, and why something is left out; ``runner``: the first dtype's."""
-        first, quick = runner.model.dtype, self.plan.quick
-        times = 1 if quick else REPETITIONS
+        first = runner.model.dtype
+        times = 1 if self.plan.quick else REPETITIONS
         parts = [Part("headline", d, HEADLINE, self._prompts, times) for d in self._runners]
-        if quick:
+        if self.plan.quick or self.plan.headline:
             return parts, {}
         some = spread_over(self._prompts, ABLATED_PROMPTS)
         parts.append(Part("ablation", first, ABLATIONS, some, 1, ABLATIONS[0]))

@@ -71,5 +71,5 @@ def _tokens(prompt: Prompt) -> int:
 def conditions(header: Header) -> dict[str, Any]:
     """What ran where."""
     data = header.model_dump(mode="json")
-    names = ("model", "digest", "device", "machine", "packed", "versions")
+    names = ("model", "digest", "device", "machine", "versions")
     return {name: data[name] for name in names}

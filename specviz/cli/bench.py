@@ -41,12 +41,20 @@ def bench_command(
     knob: Knobs = None,
     suite: Annotated[str | None, typer.Option(help=text("cli.bench.suite"))] = None,
     quick: Annotated[bool, typer.Option("--quick", help=text("cli.bench.quick"))] = False,
+    headline: Annotated[bool, typer.Option("--headline", help=text("cli.bench.headline"))] = False,
     resume: Annotated[bool, typer.Option("--resume", help=text("cli.bench.resume"))] = False,
     sample: Annotated[int | None, typer.Option(help=text("cli.bench.sample"), min=1)] = None,
     output: Annotated[Path | None, typer.Option("--json", help=text("cli.bench.json"))] = None,
 ) -> None:
     if suite is None:
-        if quick or resume or sample is not None or output is not None or len(dtype or ()) > 1:
+        if (
+            quick
+            or headline
+            or resume
+            or sample is not None
+            or output is not None
+            or len(dtype or ()) > 1
+        ):
             raise InputError(text("cli.error.no_suite"))
         job = jobs.Job(
             model=model,
@@ -67,8 +75,23 @@ def bench_command(
     if max_new_tokens is not None and max_new_tokens < 2:
         raise InputError(text("cli.error.suite_tokens"))
     check_writable(output, (".json",))
-    dtypes = tuple(dict.fromkeys(dtype or _dtypes(model, quick)))
-    _measure(model, device, dtypes, prompts, max_new_tokens, sample, quick, resume, output)
+    path = prompts or PROMPTS
+    chosen = read_prompts(path)
+    if sample is not None or quick:
+        chosen = first_of_each(chosen, sample or 1)
+    plan = Plan(
+        model=model,
+        device=device,
+        dtypes=tuple(dict.fromkeys(dtype or _dtypes(model, quick))),
+        prompts=budgeted(chosen, max_new_tokens, quick),
+        file=path.name,
+        sha256=file_sha256(path),
+        quick=quick,
+        headline=headline,
+        resume=resume,
+        output=output,
+    )
+    _measure(plan)
 
 
 def _look(job: jobs.Job, prompts: Path | None) -> None:
@@ -89,35 +112,10 @@ def _dtypes(model: str, quick: bool) -> tuple[str, ...]:
     return SUITE_DTYPES[:1] if quick else SUITE_DTYPES
 
 
-def _measure(
-    model: str,
-    device: str,
-    dtypes: tuple[str, ...],
-    prompts: Path | None,
-    max_new_tokens: int | None,
-    sample: int | None,
-    quick: bool,
-    resume: bool,
-    output: Path | None,
-) -> None:
-    """The suite, its figures to ``output`` or to standard output."""
+def _measure(plan: Plan) -> None:
+    """Measure; the figures go to the plan's output or to standard output."""
     from specviz.bench.recap import Suite  # with the loop and its drafters: not for a first look
 
-    path = prompts or PROMPTS
-    chosen = read_prompts(path)
-    if sample is not None or quick:
-        chosen = first_of_each(chosen, sample or 1)
-    plan = Plan(
-        model=model,
-        device=device,
-        dtypes=dtypes,
-        prompts=budgeted(chosen, max_new_tokens, quick),
-        file=path.name,
-        sha256=file_sha256(path),
-        quick=quick,
-        resume=resume,
-        output=output,
-    )
     suite, meter = Suite(plan), _Meter()
     stages = suite.measure()
     try:
@@ -132,11 +130,11 @@ def _measure(
     finally:
         meter.clear()
     lines = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-    if output is None:
+    if plan.output is None:
         typer.echo(lines, nl=False)
     else:
-        write_whole(output, lines.encode())
-        typer.echo(text("cli.bench.saved", path=output), err=True)
+        write_whole(plan.output, lines.encode())
+        typer.echo(text("cli.bench.saved", path=plan.output), err=True)
     suite.ledger.remove()
 
 

@@ -223,6 +223,7 @@ def test_what_has_to_agree_before_going_on() -> None:
     base = identity(plan, PROMPTS, header)
     for other in (
         identity(replace(plan, quick=True), PROMPTS, header),
+        identity(replace(plan, headline=True), PROMPTS, header),
         identity(replace(plan, dtypes=("bfloat16",)), PROMPTS, header),
         identity(replace(plan, sha256="d"), PROMPTS, header),
         identity(plan, budgeted(PROMPTS, 5, False), header),

@@ -102,6 +102,16 @@ def test_quick_takes_a_prompt_of_each_category_and_prints(
     assert set(found["overhead"]) == {"ours", "recap_cold"}
 
 
+def test_the_headline_alone_has_all_repetitions(
+    prompts: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert suite("--prompts", prompts, "--headline", "--max-new-tokens", 4) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(r["part"], r["name"]) for r in found["rows"]] == [("headline", n) for n in OWN]
+    assert (found["repetitions"], found["left_out"].keys()) == ({"headline": 3}, {"peers"})
+    assert found["conditions"]["packed"] == {"float64": False}
+
+
 def test_an_interrupted_measurement_is_resumed_where_it_stopped(
     prompts: Path,
     tmp_path: Path,
@@ -184,8 +194,8 @@ def test_prompts_that_do_not_fit_are_left_out(
     ("arguments", "sentence"),
     [
         (["--suite", "eagle"], "There is no suite 'eagle': choose recap."),
-        (["--quick"], "--quick, --resume, --sample, --json and several --dtype belong to a suite: "
-                      "add --suite recap."),
+        (["--quick"], "--quick, --headline, --resume, --sample, --json and several --dtype "
+                      "belong to a suite: add --suite recap."),
         (["--suite", "recap", "--knob", "nodes=3"],
          "A suite has its own decoders and knobs: leave out --decoder and --knob, or leave out "
          "--suite."),
