@@ -95,6 +95,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("no-score-limit", _set(least_score=0.0)),
         Change("no-discount", _set(calibration="none")),
         Change("learned-discount", _set(calibration="learned")),
+        Change("depth-discount", _set(calibration="depth")),
+        Change("no-lesson", _set(lesson=0.0)),
         Change("free-repeats", _set(repeats=0)),
     ),
     "token_recycling": (

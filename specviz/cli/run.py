@@ -39,6 +39,7 @@ def run_command(
     dtype: Dtype = "auto",
     device: Device = "auto",
     knob: Knobs = None,
+    packed: Annotated[bool | None, typer.Option(help=text("cli.run.packed"))] = None,
     memory: Annotated[Path | None, typer.Option(help=text("cli.run.memory"))] = None,
     scope: Annotated[str, typer.Option(help=text("cli.run.scope"))] = "default",
     baseline: Annotated[bool, typer.Option(help=text("cli.run.baseline"))] = True,
@@ -60,6 +61,7 @@ def run_command(
         max_new_tokens=max_new_tokens,
         device=device,
         dtype=dtype,
+        packed=packed,
         baseline=baseline,
         scope=scope,
     )

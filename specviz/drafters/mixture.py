@@ -41,6 +41,9 @@ class Settings:
     )
     longest_wins: bool = knob(False, "Only the longest key that hits counts.")
     entropy: str = knob("top", "Entropy over top-k and tail, or full.", choices=("top", "full"))
+    lesson: float = knob(
+        0.04, "Tokens that a guess is worth by what it teaches, where costs set the size.", 0, 1
+    )
     width: int = knob(8, "Children kept per node.", 1, 8)
     depth: int = knob(10, "Deepest guess.", 1, 16)
     least_score: float = knob(0.002, "Branches less probable than this are not grown.", 0, 0.5)

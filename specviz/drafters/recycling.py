@@ -33,8 +33,6 @@ HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)
 # By the longest key that hit: how often what it says comes true, over the probability that it
 # claims; alike at every depth. Measured over 24 prompts with trees of 48 guesses.
 TRUST = {3: 0.97, 2: 0.9, 1: 0.65, COPIED: 0.87}
-# What a verified guess brings later, in tokens: its prediction is remembered, right or wrong.
-LESSON = 0.03
 CPU_NODES, GPU_NODES = 16, 63  # where costs were not measured
 MOST_NODES = 95
 RESERVE = 4
@@ -129,7 +127,7 @@ class Recycler:
         if budget - 1 < limits.depth:
             limits = replace(limits, depth=budget - 1, beyond="end")
         growth = Growth(context[-1], self._ask, limits, self._trust)
-        growth.grow(Size(self._costs, limits.nodes, LESSON) if self._costs else None)
+        growth.grow(Size(self._costs, limits.nodes, self.settings.lesson) if self._costs else None)
         if self.settings.copy == "reserve" and self._match is not None:
             growth.add_chain(self._match.tokens[:RESERVE])
         return self._take(growth)

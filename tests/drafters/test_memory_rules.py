@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from specviz.budget import Curve
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.base import Draft
@@ -34,12 +35,17 @@ def row(probs: dict[int, float]) -> Row:
     return Row(made.ids, made.logps, made.probs, 0.0, HERE)
 
 
-def started(model: ToyModel, rows: dict[int, dict[int, float]], **knobs: object) -> Recycler:
+def started(
+    model: ToyModel,
+    rows: dict[int, dict[int, float]],
+    costs: Curve | None = None,
+    **knobs: object,
+) -> Recycler:
     """A recycler at the start of a request, with these rows in the single-token level."""
     memory = Recycler(Settings(**{"seed": "none", "levels": "1", **knobs}))  # type: ignore[arg-type]
     session = model.open(memory.capture())
     scores = finish(session.prefill(Inputs((1, 2, 3))))
-    memory.start(session, (1, 2, 3), scores)
+    memory.start(session, (1, 2, 3), scores, costs)
     memory._levels[1].write([((token,), row(probs)) for token, probs in rows.items()])
     return memory
 
@@ -343,3 +349,34 @@ def test_a_run_names_the_end_as_the_reason_only_near_it() -> None:
             left -= len(step.emitted)
     assert "end" in near and "depth" not in near
     assert "end" not in far and "depth" in far
+
+
+# The size that pays
+
+
+CHEAP_TO_EIGHT = Curve((1, 8, 16, 64), (1.0, 1.1, 2.0, 4.0))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "lesson", "size", "why"),
+    [
+        (0, 0.0, 7, "cost"),  # up to eight rows cost a tenth more, the ninth a tenth for itself
+        (0, 1.0, 40, ""),  # what it teaches pays for everything that is known
+        (3, 0.0, 3, "budget"),  # a chosen number is a chosen number
+    ],
+)
+def test_the_costs_set_the_size_of_the_tree(
+    nodes: int, lesson: float, size: int, why: str
+) -> None:
+    rows = {3: {c: 0.1 - c / 1000 for c in range(10, 18)}}
+    rows |= {c: {t: 0.01 - t / 10000 for t in range(18, 22)} for c in range(10, 18)}
+    memory = started(
+        toy(), rows, CHEAP_TO_EIGHT, nodes=nodes, lesson=lesson, least_score=0.0,
+        calibration="none", copy="off",
+    )  # fmt: skip
+    draft = memory.grow((1, 2, 3), 40)
+    assert len(draft.tree) == size + 1
+    assert draft.tree.tokens[1:4] == ((10, 11, 12) if size < 40 else (10, 18, 19))
+    root = memory._answers[0]
+    assert {o.cut for o in root.options if o.node < 0} == ({why} if size < 8 else set())
+    assert [o.node for o in root.options] == [n if n <= size else -1 for n in range(1, 9)]
