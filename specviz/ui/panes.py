@@ -21,7 +21,15 @@ AT_ONCE: dict[str, Any] = {
     "api_visibility": "private",
 }
 BY = tuple(by for by in report.BY if by != "category")  # which a trace does not tell
-WIDTHS = (70, 170, 320, 90, 150, 100, 90, 80, 110, 220)  # of the memory's columns
+# Of columns, in pixels, so that a title is not broken inside a word.
+WIDTHS = {
+    "rejects": (
+        64, 130, 140, 96, 140, 110, 86, 116, 66, 70, 166,
+        96, 80, 120, 100, 170, 170, 90, 180, 110,
+    ),
+    "candidates": (80, 90, 170, 170, 90, 140, 140, 200, 136),
+    "memory-rows": (70, 150, 290, 86, 140, 90, 80, 76, 104, 130),
+}  # fmt: skip
 # From the number of a step, from 1: show it, and the player with it.
 JUMP = """(step) => {
   const stage = document.querySelector('#player');
@@ -61,11 +69,10 @@ def _note(key: str, lang: str) -> None:
     gr.Markdown(text(key, lang), elem_classes="sv-chart-note")
 
 
-def _grid(name: str, widths: Sequence[int] | None = None) -> gr.Dataframe:
-    """A table; ``widths`` of its columns in pixels, where its cells alone would not do."""
+def _grid(name: str) -> gr.Dataframe:
     return gr.Dataframe(
         interactive=False, max_height=420, datatype="str", elem_id=name, show_label=False,
-        buttons=[], wrap=True, column_widths=None if widths is None else list(widths),
+        buttons=[], wrap=True, column_widths=list(WIDTHS.get(name, ())) or None,
     )  # fmt: skip
 
 
@@ -126,7 +133,7 @@ def _memory(inspect: Inspect) -> Pane:
                 elem_id="memory-which",
             )  # fmt: skip
             find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="memory-find")
-        said, table = plain(elem_id="memory-said"), _grid("memory-rows", WIDTHS)
+        said, table = plain(elem_id="memory-said"), _grid("memory-rows")
         _jump(table, lang, _memory_cell)
     return Pane("memory", tab, [level, which, find], [said, table], inspect.memory)
 

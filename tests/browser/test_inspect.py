@@ -72,7 +72,9 @@ def test_refused_guesses_are_filtered_sorted_and_shown_in_the_player(
     visitor.wait(f"document.querySelector('#rejects-said').innerText.trim() === {said!r}")
     # Sorted by the step, the last first, whatever the server sent.
     steps = sorted({r.step for r in few}, reverse=True)
-    page.locator("#rejects [role=columnheader]:visible .cell-menu-button").first.click()
+    title = page.locator("#rejects [role=columnheader]:visible").first
+    title.hover()
+    title.locator(".cell-menu-button").click()
     page.get_by_role("menuitem", name="Sort descending").click()
     until(visitor, "#rejects", str(steps[0]), 0)
     shown = [int(row[0]) for row in cells(visitor, "#rejects")]

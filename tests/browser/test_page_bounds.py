@@ -98,8 +98,8 @@ def test_documents_and_traces_that_cannot_be_read_are_said(
     kept = visitor.state()["run"]
     for path, sentence in (
         (damaged, "This trace file is damaged: it cannot be decompressed."),
-        (newer, "This trace has schema 99, this version reads schema 1: open it with the specviz "
-                "version that wrote it."),
+        (newer, "This trace has schema 99, this version reads schemas 1 and 2: open it with the "
+                "specviz version that wrote it."),
     ):  # fmt: skip
         with visitor.page.expect_file_chooser() as asked:
             visitor.page.click("#upload")
