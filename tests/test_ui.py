@@ -517,10 +517,10 @@ def stopped_when(halt: Any) -> Live:
         (lambda e, live: isinstance(e, Prefill),
          "Stopped after 1 token; what was recorded can be replayed."),
         (lambda e, live: e.role == "baseline",
-         "60 tokens in 7 passes; plain decoding was stopped, so nothing was compared."),
+         "60 tokens in 6 passes; plain decoding was stopped, so nothing was compared."),
         (lambda e, live: getattr(e, "stage", "") == "check",
-         "60 tokens in 7 passes; stopped before the texts were compared."),
-        (lambda e, live: False, "60 tokens in 7 passes"),
+         "60 tokens in 6 passes; stopped before the texts were compared."),
+        (lambda e, live: False, "60 tokens in 6 passes"),
     ],
 )  # fmt: skip
 def test_the_last_line_says_what_a_stop_left_undone(halt: Any, line: str) -> None:
