@@ -2,7 +2,8 @@
 
 Verifying more rows per pass is not free, and how dear it is depends on the machine, the model and
 the context. So costs are measured, and the tree is as large as brings most expected tokens per
-cost (a stopping rule on the margin gets stuck: measured curves have steps).
+cost, what is learned from them included (a stopping rule on the margin gets stuck: measured curves
+have steps).
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Curve:
-    """Costs of one pass in units of a single-row pass, c*(n) = min over m >= n of c(m).
+    """Costs of one pass in units of a single-row pass: c(n) = t(n) / t(1), and its envelope
+    c*(n) = min over m >= n of c(m), never below 1.
 
-    ``rows`` ascending from 1, ``seconds`` measured there. Where a wider pass was cheaper than a
-    narrower one, the narrower counts as cheap as the wider: one could have padded it. Between two
-    measurements c* is a straight line; beyond the last it goes on as steeply as before it.
+    ``rows`` ascending from 1, at least two; ``seconds`` measured there. Where a wider pass was
+    cheaper than a narrower one, the narrower counts as cheap as the wider, although nobody pads it:
+    so no size is shunned for a dip. Between two measurements c* is a straight line; beyond the last
+    it goes on as steeply as before it.
     """
 
     rows: tuple[int, ...]
@@ -31,12 +34,12 @@ class Curve:
         best, found = float("inf"), []
         for seconds in reversed(self.seconds):
             best = min(best, seconds)
-            found.append(best)
-        return tuple(c / found[-1] for c in reversed(found))
+            found.append(max(1.0, best / self.seconds[0]))
+        return tuple(reversed(found))
 
     def __call__(self, rows: int) -> float:
         """c*(``rows``)."""
-        if len(self.rows) == 1 or rows <= self.rows[0]:
+        if rows <= 1:
             return 1.0
         i = min(bisect_left(self.rows, rows), len(self.rows) - 1)
         left, right = self.rows[i - 1], self.rows[i]

@@ -104,6 +104,7 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("fixed-shape", _set(tree="static")),
         Change("larger-tree", _tree("token_recycling", 2)),
         Change("smaller-tree", _tree("token_recycling", 0.5)),
+        Change("no-lesson", _set(lesson=0.0)),
         Change("accepted-only", _set(rejected=False)),
     ),
     "prompt_lookup": (

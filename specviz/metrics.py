@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from specviz.budget import Curve
@@ -81,11 +80,7 @@ def speedup_total(trace: Trace) -> float | None:
 def curve(run: Run) -> Curve | None:
     """c*(n), measured before the run in units of a single-row pass; None where it was not."""
     costs = run.header.costs
-    # A file may hold anything; what is no curve counts as none.
-    if costs is None or len(costs.rows) != len(costs.seconds) or min(costs.seconds) <= 0:
-        return None
-    ascending = all(a < b for a, b in pairwise(costs.rows))
-    return Curve(costs.rows, costs.seconds) if ascending else None
+    return None if costs is None else Curve(costs.rows, costs.seconds)
 
 
 def rows_per_pass(run: Run) -> float | None:
@@ -146,8 +141,8 @@ def breakdown(trace: Trace) -> dict[str, float] | None:
 
 
 def above_ceiling(trace: Trace) -> bool:
-    """Whether the decode speed-up lies more than a tenth above the ceiling, which only happens when
-    something slowed the plain run down more than this one."""
+    """Whether the decode speed-up lies more than a tenth above the ceiling: then something
+    disturbed the plain run, or the measuring of what a pass costs."""
     run, speed = trace.run("decoder"), speedup_decode(trace)
     most = ceiling(run) if run is not None else None
     return speed is not None and most is not None and speed > NOISE * most

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 SCHEMA = 2
 READABLE = (1, 2)  # what schema 1 lacks has a default
@@ -61,11 +62,19 @@ class Turn(_Record):
 
 class Costs(_Record):
     """What one target pass costs on this machine: ``seconds[i]`` is the least of a few passes
-    over ``rows[i]`` rows (ascending, the first is 1) behind ``context`` cached tokens."""
+    over ``rows[i]`` rows (at least two, ascending from 1) behind ``context`` cached tokens."""
 
     context: Index
-    rows: Annotated[tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(min_length=1)]
-    seconds: tuple[Elapsed, ...]
+    rows: Annotated[tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(min_length=2)]
+    seconds: tuple[Annotated[float, Field(gt=0, le=1e7)], ...]
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> Costs:
+        if self.rows[0] != 1 or any(a >= b for a, b in pairwise(self.rows)):
+            raise ValueError("rows have to ascend from 1")
+        if len(self.seconds) != len(self.rows):
+            raise ValueError("every number of rows has its seconds")
+        return self
 
 
 class Header(_Event):

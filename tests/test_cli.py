@@ -51,8 +51,8 @@ def test_run_prints_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(printed.out)
     assert list(found)[:20] == [
         "decoder", "model", "device", "dtype", "packed", "prompt_tokens", "tokens",
-        "target_passes", "tau", "rows_per_pass", "ceiling", "acceptance", "recycled_hits", "seconds",
-        "baseline", "speedup_decode", "speedup_total", "equal", "margin", "ties",
+        "target_passes", "tau", "rows_per_pass", "ceiling", "acceptance", "recycled_hits",
+        "seconds", "baseline", "speedup_decode", "speedup_total", "equal", "margin", "ties",
     ]  # fmt: skip
     assert found["text"] == LINE + LINE
     assert len(found["origins"]) == 16 and set(found["origins"]) == {"target", "lookup"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,23 @@ def test_a_stop_closes_the_run_that_is_open(events) -> None:
     before = list(recording.events)
     recording.stop()
     assert recording.events == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds"),
+    [
+        ((1,), (0.1,)),
+        ((1, 2), (0.1,)),
+        ((1, 2), (0.1, 0.0)),
+        ((1, 2), (0.1, math.nan)),
+        ((4, 1), (0.1, 0.2)),
+        ((2, 4), (0.1, 0.2)),
+        ((1, 2, 2), (0.1, 0.2, 0.3)),
+    ],
+)
+def test_what_is_no_cost_curve_is_refused(rows: tuple, seconds: tuple) -> None:
+    with pytest.raises(ValueError):
+        tr.Costs(context=9, rows=rows, seconds=seconds)
 
 
 def test_the_committed_schema_is_current() -> None:

@@ -65,7 +65,8 @@ class Recycler:
         self._costs = None if size else costs
         if not size:
             unmeasured = GPU_NODES if model.device.startswith("cuda") else CPU_NODES
-            size = unmeasured if costs is None else MOST_NODES
+            # No tree is larger than what was measured.
+            size = unmeasured if costs is None else min(MOST_NODES, costs.rows[-1] - 1)
         self._limits = Limits(
             size,
             self.settings.depth,

@@ -42,12 +42,16 @@ class TokenRecycling(Recycling):
         0, "Guesses per step of the best-first tree; 0 lets the device choose.", 0, 96,
         advanced=False,
     )  # fmt: skip
+    lesson: float = knob(
+        0.04, "Tokens that a guess is worth by what it teaches, where costs set the size.", 0, 1
+    )
     rejected: bool = knob(True, "Refused branches update the memory too.")
 
     def __post_init__(self) -> None:
         self.memory = Recycler(
             Settings(
                 nodes=self.nodes,
+                lesson=self.lesson,
                 levels="1",
                 gamma=0.0,
                 copy="off",

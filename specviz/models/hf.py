@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import __version__ as TRANSFORMERS
 
 from specviz.files import cache_root
 from specviz.models.base import Capture, Inputs, Message, Scores, cpu_name, prompt_rows
@@ -77,18 +78,27 @@ class HFModel:
         with self._lock:
             self.packed = self.packed or pack(self.net)
 
-    def measure(self, context: int, fresh: bool = False) -> Generator[Progress, None, Costs]:
+    def measure(
+        self, context: int, fresh: bool = False
+    ) -> Generator[Progress, None, Costs | None]:
         """What a verification costs behind about ``context`` tokens.
 
-        Measured once per rough length and kept on disk for this model, dtype and machine;
-        ``fresh`` measures again.
+        Measured once per rough length and, unless the machine was busy meanwhile, kept on disk for
+        this model, dtype and machine; ``fresh`` measures again. None where the model has no room
+        for a tree.
         """
         length = rough(min(context, self.max_context))
         shelf = Shelf(cache_root() / "costs", self._facts)
         found = None if fresh else self._costs.get(length) or shelf.get(length)
         if found is None:
-            found = yield from self._measure(length)
-            shelf.put(found)
+            # A short context is shared between what stands there and the widest pass.
+            room = max(self.max_context - max(ROWS), self.max_context // 2)
+            behind = max(1, min(length, room))
+            found, steady = yield from self._measure(behind)
+            if found is None:
+                return None
+            if steady:
+                shelf.put(length, found)
         self._costs[length] = found
         return found
 
@@ -97,16 +107,19 @@ class HFModel:
         """What costs depend on."""
         return {
             "digest": self.digest, "dtype": self.dtype, "device": self.hardware,
-            "packed": self.packed, "torch": torch.__version__,
+            "packed": self.packed, "torch": torch.__version__, "transformers": TRANSFORMERS,
+            "attention": self.net.config._attn_implementation,
         }  # fmt: skip
 
-    def _measure(self, length: int) -> Generator[Progress, None, Costs]:
+    def _measure(self, behind: int) -> Generator[Progress, None, tuple[Costs | None, bool]]:
         session = self.open()
         try:
-            session.pretend(min(length, max(1, self.max_context - max(ROWS))))
-            tokens = range(max(ROWS))
-            trees = {n: chain([t % self.vocab_size for t in tokens[:n]]) for n in ROWS}
-            return (yield from measure(lambda rows: session.verify(trees[rows]), length))
+            session.pretend(behind)
+            most = self.max_context - behind
+            trees = {
+                n: chain([t % self.vocab_size for t in range(n)]) for n in ROWS if n <= most
+            }
+            return (yield from measure(lambda rows: session.verify(trees[rows]), behind, most))
         finally:
             session.close()
 

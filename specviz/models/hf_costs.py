@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Any
 
 from specviz.files import write_whole
 from specviz.trace import Costs, Progress
 
-ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96)
-FEW_ROWS = (1, 4, 8, 16, 32, 64)
+ROWS: tuple[int, ...] = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96)
+FEW_ROWS: tuple[int, ...] = (1, 4, 8, 16, 32, 64)
 CONTEXTS = (128, 512, 2048, 7168, 16384, 32768)
 ROUNDS, TRIES = 2, 3
+STEADY = 1.15
 SLOW = 0.4  # seconds of a single-row pass from which on measuring is kept short
 
 
@@ -27,21 +29,27 @@ def rough(context: int) -> int:
     return min(CONTEXTS, key=lambda c: max(c, context) / max(1, min(c, context)))
 
 
-def measure(timed: Callable[[int], object], context: int) -> Generator[Progress, None, Costs]:
-    """Costs of passes; ``timed(rows)`` runs one.
+def measure(
+    timed: Callable[[int], object], context: int, most: int = ROWS[-1]
+) -> Generator[Progress, None, tuple[Costs | None, bool]]:
+    """Costs of passes, and whether they were steady; ``timed(rows)`` runs one of at most ``most``.
 
     Two rounds over all widths, three passes of a width in a row as in decoding, the first of which
     finds the processor set up for another width and does not count. The least counts: a machine
-    that was busy for a moment makes a pass slower, nothing makes it faster.
+    that was busy for a moment makes a pass slower, nothing makes it faster. None where fewer than
+    two widths fit.
     """
+    if most < 2:
+        return None, False
     timed(1)
     started = perf_counter()
     timed(1)
     slow = perf_counter() - started > SLOW
-    rows, rounds = (FEW_ROWS, 1) if slow else (ROWS, ROUNDS)
-    seconds = dict.fromkeys(rows, float("inf"))
+    widths, rounds = (FEW_ROWS, 1) if slow else (ROWS, ROUNDS)
+    rows = tuple(n for n in widths if n <= most)
+    least = [dict.fromkeys(rows, float("inf")) for _ in range(rounds)]
     done, total = 0, rounds * len(rows) * TRIES
-    for _ in range(rounds):
+    for seconds in least:
         for n in rows:
             for again in range(TRIES):
                 started = perf_counter()
@@ -50,7 +58,18 @@ def measure(timed: Callable[[int], object], context: int) -> Generator[Progress,
                     seconds[n] = min(seconds[n], perf_counter() - started)
                 done += 1
                 yield Progress(stage="measure", done=done, total=total)
-    return Costs(context=context, rows=rows, seconds=tuple(round(seconds[n], 6) for n in rows))
+    best = tuple(max(1e-6, round(min(seconds[n] for seconds in least), 6)) for n in rows)
+    return Costs(context=context, rows=rows, seconds=best), steady(least)
+
+
+def steady(rounds: Sequence[Mapping[int, float]]) -> bool:
+    """Whether two rounds agree within 15 % on most widths; one round has nothing to disagree with.
+
+    What was measured beside something else serves this process, but is not kept for the next.
+    """
+    first, last = rounds[0], rounds[-1]
+    ratios = [max(first[n], last[n]) / max(min(first[n], last[n]), 1e-9) for n in first]
+    return median(ratios) <= STEADY
 
 
 class Shelf:
@@ -71,10 +90,10 @@ class Shelf:
         except (OSError, ValueError):
             return None
 
-    def put(self, costs: Costs) -> None:
-        """Keep ``costs``; where nothing can be written they are measured again."""
+    def put(self, context: int, costs: Costs) -> None:
+        """Keep ``costs`` for ``context``; where nothing can be written they are measured again."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self._path(costs.context), costs.model_dump_json().encode())
+            write_whole(self._path(context), costs.model_dump_json().encode())
         except OSError:
             return

@@ -65,7 +65,7 @@ def pack(net: Any) -> bool:
                 return False
             for parent, name, layer in layers:
                 packed = PackedLinear(layer)
-                if _error(layer, packed, ROWS) > TOLERANCE[net.dtype]:
+                if not _error(layer, packed, ROWS) <= TOLERANCE[net.dtype]:
                     raise RuntimeError(f"{name} computes something else when packed")
                 parent.register_module(name, packed)
     except (RuntimeError, AttributeError, NotImplementedError):
@@ -86,7 +86,9 @@ def _layers(net: Any) -> Iterator[tuple[Any, str, nn.Linear]]:
 def _sound(layer: nn.Linear) -> bool:
     """Whether packing ``layer`` keeps what it computes, for one row and many, and saves time."""
     packed = PackedLinear(layer)
-    if max(_error(layer, packed, rows) for rows in (1, ROWS)) > TOLERANCE[layer.weight.dtype]:
+    limit = TOLERANCE[layer.weight.dtype]
+    # Written so that a number that is none fails, too.
+    if not all(_error(layer, packed, rows) <= limit for rows in (1, ROWS)):
         return False
     x = _example(layer, ROWS)
     return _seconds(packed, x) < _seconds(layer, x)

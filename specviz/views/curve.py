@@ -37,7 +37,7 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
         )
     )  # fmt: skip
     seen = [(n, t) for n, t in zip(curve.rows, curve.seconds, strict=True) if n <= right]
-    single = min(curve.seconds)  # c*(1): one could have padded it to the cheapest width
+    single = curve.seconds[0]
     parts.append(
         go.Scatter(
             x=[n for n, _ in seen], y=[round(t / single, 4) for _, t in seen], mode="markers",

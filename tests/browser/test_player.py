@@ -748,7 +748,7 @@ def test_a_speed_above_the_ceiling_is_doubted(show: Callable[..., Page]) -> None
     assert page.locator(".reason .term").inner_text() == "above its ceiling of 0.80×"
     focus(page)
     press(page, "End")
-    assert "something slowed the plain run down" in page.locator(".caption .why").inner_text()
+    assert "something disturbed the plain run" in page.locator(".caption .why").inner_text()
 
 
 def test_the_browser_and_the_metrics_read_one_curve(show: Callable[..., Page]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from specviz.models import hf_costs
 from specviz.models.hf import HFSession
-from specviz.models.hf_costs import FEW_ROWS, ROWS, Shelf, measure, rough
+from specviz.models.hf_costs import FEW_ROWS, ROWS, Shelf, measure, rough, steady
 from specviz.trace import Costs, Progress
 from tests.models import tiny
 
@@ -44,7 +44,8 @@ def test_the_least_of_the_passes_counts_and_the_first_of_a_kind_does_not(
             again, 0.001
         )
 
-    progress, costs = ended(measure(timed, 128))
+    progress, (costs, calm) = ended(measure(timed, 128))
+    assert calm is False  # the second round saw nothing quicker than nine times the first
     assert costs.rows == ROWS and costs.context == 128
     assert costs.seconds == pytest.approx([n * 0.001 for n in ROWS])
     assert calls == [1, 1, *(n for _ in range(2) for n in ROWS for _ in range(3))]
@@ -57,10 +58,29 @@ def test_a_slow_model_is_measured_briefly(clock: list[float]) -> None:
     def timed(rows: int) -> None:
         clock[0] += 0.5 + rows / 100
 
-    progress, costs = ended(measure(timed, 512))
-    assert costs.rows == FEW_ROWS
+    progress, (costs, calm) = ended(measure(timed, 512))
+    assert costs.rows == FEW_ROWS and calm is True
     assert costs.seconds == pytest.approx([0.5 + n / 100 for n in FEW_ROWS])
     assert len(progress) == 18
+
+
+def test_what_does_not_fit_is_not_measured(clock: list[float]) -> None:
+    def timed(rows: int) -> None:
+        clock[0] += rows / 1000
+
+    costs, calm = ended(measure(timed, 20, most=11))[1]
+    assert costs.rows == (1, 2, 4, 8) and calm is True
+    assert costs.seconds == pytest.approx((0.001, 0.002, 0.004, 0.008))
+    assert ended(measure(timed, 20, most=1)) == ([], (None, False))
+
+
+@pytest.mark.parametrize(
+    ("last", "calm"), [((1.0, 2.0, 9.0), True), ((1.1, 2.3, 3.0), True), ((1.2, 2.4, 3.0), False)]
+)
+def test_two_rounds_have_to_agree_on_most_widths(last: tuple[float, ...], calm: bool) -> None:
+    first = dict(zip((1, 2, 4), (1.0, 2.0, 3.0), strict=True))
+    assert steady([first, dict(zip(first, last, strict=True))]) is calm
+    assert steady([first]) is True
 
 
 @pytest.mark.parametrize(
@@ -75,19 +95,20 @@ def test_a_shelf_keeps_apart_what_differs(tmp_path: Path) -> None:
     costs = Costs(context=128, rows=(1, 4), seconds=(0.01, 0.02))
     shelf = Shelf(tmp_path / "costs", {"digest": "a", "threads": 2})
     assert shelf.get(128) is None
-    shelf.put(costs)
+    shelf.put(128, costs)
     assert shelf.get(128) == costs
     assert shelf.get(512) is None
     assert Shelf(tmp_path / "costs", {"digest": "a", "threads": 1}).get(128) is None
     for file in (tmp_path / "costs").iterdir():
-        file.write_text('{"context": 128, "rows": []')
-    assert shelf.get(128) is None
+        for damaged in ('{"context": 128, "rows": []', '{"context":1,"rows":[1,2],"seconds":[1]}'):
+            file.write_text(damaged)
+            assert shelf.get(128) is None
 
 
 def test_a_shelf_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     shelf = Shelf(tmp_path / "file" / "costs", {})
-    shelf.put(Costs(context=1, rows=(1,), seconds=(0.1,)))
+    shelf.put(1, Costs(context=1, rows=(1, 2), seconds=(0.1, 0.2)))
     assert shelf.get(1) is None
 
 
@@ -95,6 +116,7 @@ def test_a_model_measures_once_and_the_next_process_not_at_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr(hf_costs, "steady", lambda rounds: True)
     model = tiny.model("llama", "sdpa")
     progress, costs = ended(model.measure(150))
     assert len(progress) == 66 and costs.context == 128 and costs.rows == ROWS
@@ -103,6 +125,30 @@ def test_a_model_measures_once_and_the_next_process_not_at_all(
     progress, again = ended(model.measure(128, fresh=True))
     assert len(progress) == 66
     assert ended(tiny.model("llama", "sdpa").measure(128)) == ([], again)
+
+
+def test_what_a_busy_machine_gave_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr(hf_costs, "steady", lambda rounds: False)
+    model = tiny.model("llama", "sdpa")
+    costs = ended(model.measure(150))[1]
+    assert ended(model.measure(150)) == ([], costs)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_short_context_leaves_room_for_few_widths(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    model = tiny.model("llama", "sdpa")
+    for most, behind, rows in ((64, 32, (1, 2, 4, 8, 12, 16, 24, 32)), (3, 1, (1, 2))):
+        model.max_context, model._costs = most, {}
+        costs = ended(model.measure(50))[1]
+        assert (costs.context, costs.rows) == (behind, rows)
+    model.max_context, model._costs = 1, {}
+    assert ended(model.measure(50)) == ([], None)
 
 
 def test_passes_are_timed_behind_as_many_rows_as_asked_for(
@@ -121,5 +167,5 @@ def test_passes_are_timed_behind_as_many_rows_as_asked_for(
     monkeypatch.setattr(HFSession, "verify", noted)
     ended(model.measure(128))
     # The tiny context of 512 leaves room for the widest pass.
-    ended(model.measure(512))
-    assert lengths == {128, model.max_context - max(ROWS)}
+    _, costs = ended(model.measure(512))
+    assert lengths == {128, 416} and costs.context == 416

@@ -115,7 +115,7 @@ def test_the_speed_has_its_reason_in_plain_passes_and_a_ceiling() -> None:
     assert list(terminal.why({**facts, "breakdown": None})) == []
     *_, doubt = terminal.why({**facts, "above_ceiling": True})
     assert doubt == (
-        "that is above the ceiling: something slowed the plain run down, so measure again on a "
+        "that is above the ceiling: something disturbed the plain run or the measuring of pass costs, so measure again on a "
         "quiet machine"
     )
 

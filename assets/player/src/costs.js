@@ -4,8 +4,8 @@ const made = new WeakMap();
 
 /**
  * The measured curve of a header: {rows, points, at(n)} in passes over one row, or null. `points`:
- * as timed at `rows`; at(n): c*(n), what a size costs at most, since a pass can be padded to a wider
- * one; straight between the rows timed, beyond the last as steep as before it.
+ * as timed at `rows`; at(n): c*(n), the least that any pass at least so wide costs, never below 1;
+ * straight between the rows timed, beyond the last as steep as before it.
  */
 export function costCurve(header) {
   const costs = header?.costs;
@@ -15,11 +15,11 @@ export function costCurve(header) {
 }
 
 function build({ rows, seconds }) {
-  const single = Math.min(...seconds);
+  const single = seconds[0];
   const ascending = rows.every((n, i) => i === 0 || n > rows[i - 1]);
   if (rows.length !== seconds.length || !(single > 0) || !ascending) return null;
   const points = seconds.map((t) => t / single);
-  const least = points.map((_, i) => Math.min(...points.slice(i)));
+  const least = points.map((_, i) => Math.max(1, Math.min(...points.slice(i))));
   const at = (n) => {
     if (rows.length === 1 || n <= rows[0]) return 1;
     const found = rows.findIndex((r) => r >= n);
@@ -32,8 +32,8 @@ function build({ rows, seconds }) {
 
 /**
  * Why a step's tree is no larger, where its cost decided: {guesses, worth, cost, more}, or null.
- * `worth`: tokens that the drafter expected of it, the model's own included; `more`: what one row
- * more would have cost.
+ * `worth`: tokens that the drafter expected of it, the model's own and what every guess teaches
+ * included; `more`: what one row more would have cost.
  */
 export function treeSize(model, step) {
   const curve = costCurve(model.decoder.header);
@@ -41,7 +41,8 @@ export function treeSize(model, step) {
   // Nodes without a score were not chosen by what they promise.
   if (!curve || !decided || step.nodes.slice(1).some((n) => !(n.score > 0))) return null;
   const rows = step.nodes.length;
-  const worth = step.nodes.slice(1).reduce((sum, n) => sum + n.score, 1);
+  const lesson = model.decoder.header.knobs?.lesson ?? 0;
+  const worth = step.nodes.slice(1).reduce((sum, n) => sum + n.score + lesson, 1);
   const cost = curve.at(rows);
   return { guesses: rows - 1, worth, cost, more: curve.at(rows + 1) - cost };
 }
