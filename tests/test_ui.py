@@ -35,6 +35,7 @@ from specviz.ui.lines import ended_line
 from specviz.ui.live import INTERVAL, Stage, Tick, follow, stage_of
 from specviz.ui.memory import MOST_SCOPES, Memory, room
 from specviz.ui.visit import KEPT_RUNS, Desk, Live, Visit
+from specviz.ui.whatif import Again, WhatIf
 
 JOB = Job(model="toy", prompt="This is the house that Jack built.\nThis is", max_new_tokens=60)
 
@@ -142,6 +143,34 @@ def test_a_run_that_the_queue_refused_can_be_started_again() -> None:
     assert actions.settle(visit) == (KEEP,) * 5
 
 
+def test_a_press_of_run_that_came_too_late_leaves_a_waiting_what_if_alone_and_the_reverse() -> None:
+    actions = an_actions()
+    trace = toy_trace()
+    waiting = Again(JOB, trace=trace, change="no-level1")
+    visit = Visit(live=waiting)
+    assert list(actions.run(visit)) == [(KEEP,) * 7]
+    assert actions.settle(visit) == (KEEP,) * 5
+    assert (waiting.started, waiting.ended, visit.busy) == (False, False, True)
+    own = WhatIf(actions)
+    visit.live = Live(JOB)
+    assert list(own.run(visit)) == [(KEEP,) * 11]
+    assert own.settle(visit) == (KEEP,) * 8
+    assert (visit.live.started, visit.live.ended) == (False, False)
+    visit.live = waiting  # refused by the queue
+    assert told(own.settle(visit)[0]) == (
+        "error", "Too many runs are waiting: try again in a minute.",
+    )  # fmt: skip
+    assert waiting.ended
+
+
+def test_the_first_change_that_fits_is_chosen_once_a_run_is_shown() -> None:
+    own = WhatIf(an_actions())
+    assert own.offer(Visit())[0]["value"] is None
+    own.actions.desk.publish("a", toy_trace())
+    found = own.offer(Visit(shown="a"))[0]
+    assert found["value"] == found["choices"][0][1] == "no-level3"
+
+
 def test_the_desk_keeps_few_runs_and_forgets_a_visit_that_left() -> None:
     desk, visit, other = Desk(), Visit(), Visit()
     trace = Trace(tuple(e for e in jobs.run(JOB) if not isinstance(e, Progress)))
@@ -191,8 +220,8 @@ def test_a_slider_leaves_its_limits_to_the_knob() -> None:
 def test_the_gpu_is_asked_for_in_proportion_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.decode() is jobs.run
     small = device.duration(Job(max_new_tokens=50, baseline=False))
-    assert small == pytest.approx(18.0)
-    assert device.duration(Job(max_new_tokens=50)) == pytest.approx(21.0)
+    assert small == pytest.approx(28.0)
+    assert device.duration(Job(max_new_tokens=50)) == pytest.approx(31.0)
     assert device.duration(Job(max_new_tokens=10_000)) == device.MOST_SECONDS
     monkeypatch.setenv("SPACES_ZERO_GPU", "1")
     asked = []

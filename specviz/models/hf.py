@@ -39,7 +39,8 @@ class HFModel:
 
     def __init__(self, net: Any, tokenizer: Any, *, label: str, digest: str) -> None:
         facts = Facts.of(net, tokenizer, label)
-        if net.config._attn_implementation == "sdpa":
+        # On a GPU the stock kernels read the mask themselves; copying heads costs little there.
+        if net.config._attn_implementation == "sdpa" and net.device.type == "cpu":
             net.set_attn_implementation(GROUPED)
         self.net = net
         self.label = label
