@@ -11,7 +11,7 @@ import hashlib
 import json
 import platform
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -198,7 +198,7 @@ def _header(
         dtype=model.dtype,
         machine=model.hardware,
         packed=model.packed,
-        versions=_versions(),
+        versions=versions(),
         messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
         tokens=inputs.tokens,
         eos_ids=tuple(sorted(model.eos_ids)),
@@ -210,9 +210,10 @@ def _header(
     )
 
 
-def _versions() -> dict[str, str]:
+def versions(packages: Sequence[str] = ("torch", "transformers")) -> dict[str, str]:
+    """Versions of this program, of Python and of those ``packages`` that are installed."""
     found = {"specviz": specviz.__version__, "python": platform.python_version()}
-    for name in ("torch", "transformers"):
+    for name in packages:
         try:
             found[name] = version(name)
         except PackageNotFoundError:

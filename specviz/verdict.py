@@ -6,6 +6,7 @@ path of the machine, so a file may be passed on.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from specviz.trace import Costs
 
 SCHEMA = 1
+# What could change a token, inside this package; peers and probes only look on.
+DECIDING = ("decoding.py", "tree.py", "budget.py", "jobs.py", "equality.py", "inputs.py",
+            "drafters/*.py", "models/*.py")  # fmt: skip
+ONLOOKERS = ("models/peers.py", "models/probe.py")
 LARGEST = 2**20  # bytes of a file; an honest one has a few dozen kilobytes
 
 State = Literal["held", "failed", "skipped", "not yet run"]
@@ -154,6 +159,16 @@ class Verdict(_Record):
     def complete(self) -> bool:
         """Whether every row was come to."""
         return all(row.state != "not yet run" for row in self.rows)
+
+
+def code_digest() -> str:
+    """16 hex digits over every file of this package that could change a token."""
+    package = Path(__file__).parent
+    files = {file for pattern in DECIDING for file in package.glob(pattern)}
+    total = hashlib.sha256()
+    for file in sorted(files - {package / name for name in ONLOOKERS}):
+        total.update(f"{file.relative_to(package).as_posix()}\n".encode() + file.read_bytes())
+    return total.hexdigest()[:16]
 
 
 def dumps(verdict: Verdict) -> bytes:

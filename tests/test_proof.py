@@ -5,7 +5,6 @@ The outcome is written to docs/proof.json with digests of the code and the weigh
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-import specviz
 from specviz import metrics
 from specviz.budget import Curve
 from specviz.decoding import decode
@@ -25,6 +23,7 @@ from specviz.jobs import Job, run
 from specviz.models import registry, smollm2
 from specviz.models.base import Inputs, Message
 from specviz.trace import Finish, Prefill, Step, Trace
+from specviz.verdict import code_digest
 from tests.test_jobs import outcome
 
 ROOT = Path(__file__).parents[1]
@@ -53,15 +52,6 @@ def prompts() -> list[str]:
     assert len(found) == 24
     # A part may be run on its own, for a look; only a whole run is written down.
     return found[: int(os.environ.get("SPECVIZ_PROOF_PROMPTS", "24"))]
-
-
-def code_digest() -> str:
-    """A digest of everything that could change a token of ours."""
-    package = Path(specviz.__file__).parent
-    files = [package / "decoding.py", package / "tree.py", package / "budget.py"]
-    files += sorted((package / "drafters").glob("*.py")) + sorted((package / "models").glob("*.py"))
-    ours = [f for f in files if f.name != "peers.py"]
-    return hashlib.sha256(b"".join(f.read_bytes() for f in ours)).hexdigest()[:16]
 
 
 def write(name: str, figures: dict[str, Any]) -> None:

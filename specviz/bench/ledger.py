@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from specviz.files import write_whole
 from specviz.models.base import InputError
 
 
@@ -23,11 +24,16 @@ class Ledger:
         self._identity = json.loads(json.dumps(identity))
         if self.path is None:
             return
-        if resume and self.path.exists():
+        if self.path.exists():
+            if not resume:
+                raise InputError(
+                    f"{self.path.name} holds an interrupted measurement: add --resume to go on "
+                    "with it, or delete it."
+                )
             self._read(self.path)
         lines = [{"identity": self._identity}]
         lines += [{"key": key, "unit": unit} for key, unit in self.units.items()]
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        write_whole(self.path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def _read(self, path: Path) -> None:
         lines = []
@@ -41,14 +47,14 @@ class Ledger:
             units = {line["key"]: line["unit"] for line in lines[1:]}
         except (IndexError, KeyError, TypeError):
             raise InputError(
-                f"{path.name} holds no interrupted measurement: start without --resume."
+                f"{path.name} holds no interrupted measurement: delete it to begin anew."
             ) from None
         other = sorted(k for k in {*found, *self._identity}
                        if found.get(k) != self._identity.get(k))  # fmt: skip
         if other:
             raise InputError(
                 f"{path.name} was measured with another {' and another '.join(other)}: "
-                "start without --resume."
+                "delete it to begin anew."
             )
         self.units = units
 

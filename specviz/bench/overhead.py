@@ -1,4 +1,8 @@
-"""What the loop adds to the network's own passes, and what recording adds to the loop."""
+"""What the loop adds to the network's own passes, and what recording adds to the loop.
+
+This calls ``decode`` itself, around ``jobs.run`` and its lock of the device: ``jobs.run`` completes
+every event, and it is to be told what that takes. A suite runs alone in its process.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +84,7 @@ def spend(runner: Runner, row: Row, prompt: Prompt, record: bool) -> Spent:
 
 
 def _spend(runner: Runner, row: Row, prompt: Prompt, sink: TextIO | None) -> Spent:
-    from specviz.models.peers import forward_clock
+    from specviz.models.probe import forward_clock
 
     model, costs = runner.model, runner.costs(prompt)
     curve = Curve(costs.rows, costs.seconds) if costs is not None else None

@@ -10,6 +10,7 @@ from typing import Any
 from specviz.bench.prompts import DEFAULT_TOKENS, Prompt
 from specviz.bench.rows import Row
 from specviz.trace import Header
+from specviz.verdict import code_digest
 
 QUICK_TOKENS = 48
 LONG_WEIGHT = 6_000  # a long unit takes about as long as so many tokens of one row
@@ -96,6 +97,7 @@ def identity(plan: Plan, prompts: Sequence[Prompt], header: Header) -> dict[str,
         "machine": header.machine,
         "packing": header.packed,
         "versions": header.versions,
+        "code": code_digest(),
         "dtypes": list(plan.dtypes),
         "prompts": [plan.sha256, *([p.id, p.tokens] for p in prompts)],
     }

@@ -23,7 +23,7 @@ from specviz.bench.runner import Place, Runner, warm_rows
 from specviz.models.base import InputError
 from specviz.trace import Costs
 
-REPETITIONS, LONG_REPETITIONS = 3, 2
+REPETITIONS, LONG_REPETITIONS = 3, 1
 ABLATED_PROMPTS = 8
 OVERHEAD_TOKENS = 48
 OVERHEAD_PROMPTS, OVERHEAD_PAIRS = 3, 4
@@ -151,12 +151,8 @@ class Suite:
         lengths = [runner.length(p) for p in part.prompts]
         if part.name == "long":
             lengths += LENGTHS
-        known = self._costs(part.dtype)
-        for done in runner.measure_costs(lengths, known):
-            yield Stage("measure", part.dtype, done, len(set(lengths)))
-        if len(runner.known_costs()) > len(known):
-            costs = [c.model_dump(mode="json") for c in runner.known_costs()]
-            self.ledger.add(f"costs/{part.dtype}", {"costs": costs})
+        for stock in sorted({row.packed is False for row in part.rows}):
+            yield from self._costs(runner, lengths, stock)
         if part.name == "long":
             return  # the passes over a long prompt are warm enough after the other parts
         rows = runner.runnable(part.rows)
@@ -166,9 +162,24 @@ class Suite:
             for done, _ in enumerate(runner.fill_memories(row, self._prompts), start=1):
                 yield Stage("memory", part.dtype, done, len(self._prompts))
 
-    def _costs(self, dtype: str) -> list[Costs]:
-        """What was measured before an interruption, so that trees get the same sizes again."""
-        return [Costs(**c) for c in self.ledger.units.get(f"costs/{dtype}", {}).get("costs", ())]
+    def _costs(
+        self, runner: Runner, lengths: Sequence[int], stock: bool = False
+    ) -> Generator[Stage, None, None]:
+        """Measure what passes cost; what is known from before an interruption is believed, so that
+        trees get the same sizes again."""
+        dtype = runner.model.dtype
+        key = f"costs/{dtype}" + (", stock weights" if stock else "")
+        kept = self.ledger.units.get(key, {"rough": [], "costs": []})
+        known = {
+            context: Costs(**costs)
+            for context, costs in zip(kept["rough"], kept["costs"], strict=True)
+        }
+        for done, total in runner.measure_costs(lengths, known, stock):
+            yield Stage("measure", dtype, done, total)
+        found = runner.known_costs(stock)
+        if len(found) > len(known):
+            costs = [c.model_dump(mode="json") for c in found.values()]
+            self.ledger.add(key, {"rough": list(found), "costs": costs})
 
     def _overhead(self, runner: Runner) -> Generator[Stage, None, None]:
         yield Stage("overhead", runner.model.dtype, 0, 1)
@@ -177,8 +188,6 @@ class Suite:
             replace(p, tokens=min(tokens_of(p), OVERHEAD_TOKENS))
             for p in spread_over(self._prompts, count)
         ]
-        known = self._costs(runner.model.dtype)
-        for _ in runner.measure_costs([runner.length(p) for p in chosen], known):
-            pass  # nothing to wait for unless this is all that was left to do
+        yield from self._costs(runner, [runner.length(p) for p in chosen])
         self.ledger.add("overhead", {"overhead": overhead(runner, chosen, pairs)})
         yield Stage("overhead", runner.model.dtype, 1, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -51,8 +51,8 @@ class Runner:
         self._prompts: tuple[Prompt, ...] = ()
         self._half: dict[str, int] = {}
         self._memories: dict[tuple[str, int], Snapshot | None] = {}
-        self._costs: dict[int, Costs] = {}
-        self._rough: dict[int, int] = {}
+        self._weights = registry.find(place.model).kind != "toy"
+        self._costs: dict[tuple[bool, int], Costs] = {}  # by whether stock, and rough context
 
     def job(self, row: Row, prompt: Prompt) -> jobs.Job:
         """The job of one of our own rows."""
@@ -65,8 +65,7 @@ class Runner:
             device=self.place.device,
             dtype=self.place.dtype,
             packed=row.packed,
-            # Costs were measured with the weights that are the rule.
-            costs=self.costs(prompt) if row.packed is None else None,
+            costs=self.costs(prompt, stock=row.packed is False),
             baseline=False,
             memory=self.memory(row, prompt) if row.warm else None,
             scope="bench",
@@ -89,11 +88,11 @@ class Runner:
 
     def cache_bytes(self) -> int | None:
         """Bytes of keys and values per token of context, None for a model without weights."""
-        if registry.find(self.place.model).kind == "toy":
+        if not self._weights:
             return None
-        from specviz.models import peers
+        from specviz.models import probe
 
-        return peers.cache_bytes(self.model)
+        return probe.cache_bytes(self.model)
 
     def runnable(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Those of ``rows`` that this model can do."""
@@ -165,30 +164,44 @@ class Runner:
                 yield half
             self._memories[_memory_key(row), half] = kept
 
-    def costs(self, prompt: Prompt) -> Costs | None:
-        """What passes cost behind this prompt, once they were measured."""
-        return self._costs.get(self._rough.get(self.length(prompt), -1))
+    def costs(self, prompt: Prompt, stock: bool = False) -> Costs | None:
+        """What passes cost behind this prompt, once they were measured; ``stock``: with weights
+        as they came, not packed."""
+        return self._costs.get((stock, self._rough(self.length(prompt))))
 
-    def known_costs(self) -> list[Costs]:
-        """Everything that was measured, the shortest context first."""
-        return [self._costs[c] for c in sorted(self._costs)]
+    def known_costs(self, stock: bool = False) -> dict[int, Costs]:
+        """Everything that was measured, by rough context length, the shortest first."""
+        return {c: self._costs[kind, c] for kind, c in sorted(self._costs) if kind is stock}
 
     def measure_costs(
-        self, lengths: Sequence[int], known: Sequence[Costs] = ()
-    ) -> Generator[int, None, None]:
+        self, lengths: Sequence[int], known: Mapping[int, Costs], stock: bool = False
+    ) -> Generator[tuple[int, int], None, None]:
         """Measure afresh, for each rough context length among ``lengths`` that is not ``known``:
-        what lies on the disk may come from a moment in which this machine was busy."""
-        self._costs.update({c.context: c for c in known})
-        for length in sorted(set(lengths)):
-            found = value(self.model.measure(length))
-            if found is None:
+        what lies on the disk may come from a moment in which this machine was busy. Yields how
+        many of how many are done."""
+        if not self._weights:
+            return
+        self._costs.update({(stock, context): found for context, found in known.items()})
+        wanted = sorted({self._rough(length) for length in lengths})
+        place = self.place
+        for done, context in enumerate(wanted):
+            yield done, len(wanted)
+            if (stock, context) in self._costs:
                 continue
-            self._rough[length] = found.context
-            if found.context not in self._costs:
-                fresh = value(self.model.measure(length, fresh=True))
-                assert fresh is not None
-                self._costs[found.context] = fresh
-            yield len(self._costs)
+            model = self.model
+            if stock:
+                model = registry.load(place.model, place.device, place.dtype, packed=False)
+            found = value(model.measure(context, fresh=True))
+            if found is not None:
+                self._costs[stock, context] = found
+        yield len(wanted), len(wanted)
+
+    def _rough(self, length: int) -> int:
+        if not self._weights:
+            return 0
+        from specviz.models import probe
+
+        return probe.rough_context(min(length, self.model.max_context))
 
     def length(self, prompt: Prompt) -> int:
         """Tokens of the prompt and of the longest answer."""

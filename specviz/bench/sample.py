@@ -96,7 +96,7 @@ def run_ours(
             events.append(event)
     run = Trace(tuple(events)).run()
     assert run is not None
-    return run, timing(run, job.costs)
+    return run, timing(run, run.header.costs)
 
 
 def timing(run: Run, costs: Costs | None) -> Timing:

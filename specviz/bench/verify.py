@@ -5,15 +5,12 @@ Questions are answered one by one; one that fails does not stop the others.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import platform
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import specviz
+from specviz import jobs
 from specviz.bench.race import race
 from specviz.bench.reported import reported
 from specviz.bench.trial import Trial, Variant, variants
@@ -29,13 +26,13 @@ from specviz.verdict import (
     Speed,
     TreePass,
     Verdict,
+    code_digest,
 )
 
 log = logging.getLogger(__name__)
 
 CONTEXTS = (100, 2000, 7000)
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
-DECIDING = ("decoding.py", "tree.py", "drafters/*.py", "models/*.py")  # what could change a token
 
 
 @dataclass(frozen=True)
@@ -157,27 +154,10 @@ def _beginning(plan: Plan, trial: Trial) -> Verdict:
         device=model.device,
         machine=model.hardware,
         driver=driver,
-        versions=_versions(),
+        versions=jobs.versions(PACKAGES),
         code=code_digest(),
         quick=plan.quick,
         max_new_tokens=trial.tokens,
         facts=facts,
         reported=reported(model.label),
     )
-
-
-def _versions() -> dict[str, str]:
-    found = {"specviz": specviz.__version__, "python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def code_digest() -> str:
-    """16 hex digits over every file of this package that could change a token."""
-    package = Path(specviz.__file__).parent
-    files = sorted(file for pattern in DECIDING for file in package.glob(pattern))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]

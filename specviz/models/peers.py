@@ -6,10 +6,9 @@ cache: what our loop does to its own copy must not help or hurt it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -131,52 +130,3 @@ def load(label: str, device: str = "auto", dtype: str = "auto") -> Peer:
     if not isinstance(model, HFModel):
         raise Unsupported(f"transformers cannot generate with {entry.label}: leave its peers out.")
     return Peer(model)
-
-
-@dataclass
-class Forward:
-    """Seconds spent and calls made in forward calls of a network."""
-
-    seconds: float = 0.0
-    calls: int = 0
-    _started: float = field(default=0.0, repr=False)
-
-
-@contextmanager
-def forward_clock(model: Model) -> Generator[Forward | None, None, None]:
-    """Time the network's own forward calls inside the block; gives None where there is none."""
-    if not isinstance(model, HFModel):
-        yield None
-        return
-    found, net = Forward(), model.net
-
-    def now() -> float:
-        if net.device.type == "cuda":
-            torch.cuda.synchronize(net.device)
-        return perf_counter()
-
-    def before(*arguments: Any) -> None:
-        found._started = now()
-
-    def after(*arguments: Any) -> None:
-        found.seconds += now() - found._started
-        found.calls += 1
-
-    hooks = (net.register_forward_pre_hook(before), net.register_forward_hook(after))
-    try:
-        yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def cache_bytes(model: Model) -> int | None:
-    """Bytes of keys and values per token of context: 2 * layers * key/value heads * head width *
-    bytes of the dtype; None for a model without weights."""
-    if not isinstance(model, HFModel):
-        return None
-    config = model.net.config.get_text_config()
-    heads = config.num_attention_heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // heads
-    shared = getattr(config, "num_key_value_heads", None) or heads
-    return int(2 * config.num_hidden_layers * shared * width * model.net.dtype.itemsize)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import torch
 
 from specviz.models.base import Model
 from specviz.models.hf import HFModel
+from specviz.models.hf_costs import ROWS, rough
 from specviz.models.hf_load import TOLERANCE, tree_error
 from specviz.models.hf_pack import PackedLinear
-from specviz.models.peers import cache_bytes
+
+WIDEST = max(ROWS)  # rows of the widest pass that is timed
 
 
 def architecture(model: Model) -> dict[str, int | str | bool | None]:
@@ -24,14 +29,12 @@ def architecture(model: Model) -> dict[str, int | str | bool | None]:
     if not isinstance(model, HFModel):
         return facts
     config = model.net.config.get_text_config()
-    heads = config.num_attention_heads
-    kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    kv_heads, width = _cached(config)
     return {
         "architecture": config.model_type,
         "layers": config.num_hidden_layers,
         "hidden": config.hidden_size,
-        "heads": heads,
+        "heads": config.num_attention_heads,
         "kv_heads": kv_heads,
         "head_width": width,
         "windows": ", ".join(f"{k} {v or 'all'}" for k, v in model.windows.items()),
@@ -40,6 +43,28 @@ def architecture(model: Model) -> dict[str, int | str | bool | None]:
         "kv_bytes_per_token": cache_bytes(model),
         **facts,
     }
+
+
+def cache_bytes(model: Model) -> int | None:
+    """Bytes of keys and values per token of context: 2 * layers * key/value heads * head width *
+    bytes of the dtype; None for a model without weights."""
+    if not isinstance(model, HFModel):
+        return None
+    config = model.net.config.get_text_config()
+    kv_heads, width = _cached(config)
+    return 2 * int(config.num_hidden_layers) * kv_heads * width * int(model.net.dtype.itemsize)
+
+
+def _cached(config: Any) -> tuple[int, int]:
+    """(key/value heads, width of a head)."""
+    heads = config.num_attention_heads
+    shared = getattr(config, "num_key_value_heads", None) or heads
+    return int(shared), int(getattr(config, "head_dim", None) or config.hidden_size // heads)
+
+
+def rough_context(context: int) -> int:
+    """The context length, of few, at which costs that hold for ``context`` are measured."""
+    return rough(context)
 
 
 def parameters(net: Any) -> int:
@@ -87,3 +112,40 @@ def peak_bytes(device: str) -> int | None:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else 1024 * most
     return None
+
+
+@dataclass
+class Forward:
+    """Seconds spent and calls made in forward calls of a network."""
+
+    seconds: float = 0.0
+    calls: int = 0
+    _started: float = field(default=0.0, repr=False)
+
+
+@contextmanager
+def forward_clock(model: Model) -> Generator[Forward | None, None, None]:
+    """Time the network's own forward calls inside the block; gives None where there is none."""
+    if not isinstance(model, HFModel):
+        yield None
+        return
+    found, net = Forward(), model.net
+
+    def now() -> float:
+        if net.device.type == "cuda":
+            torch.cuda.synchronize(net.device)
+        return perf_counter()
+
+    def before(*arguments: Any) -> None:
+        found._started = now()
+
+    def after(*arguments: Any) -> None:
+        found.seconds += now() - found._started
+        found.calls += 1
+
+    hooks = (net.register_forward_pre_hook(before), net.register_forward_hook(after))
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()

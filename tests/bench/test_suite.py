@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -12,13 +12,16 @@ import pytest
 
 from specviz import cli, jobs
 from specviz.bench import recap
+from specviz.bench.ledger import Ledger
+from specviz.bench.plan import Plan
 from specviz.bench.prompts import Prompt
 from specviz.bench.recap import Suite
 from specviz.bench.rows import ABLATIONS, HEADLINE, Row
 from specviz.bench.runner import Place, Runner
-from specviz.bench.sample import Sample
+from specviz.bench.sample import Sample, run_ours
+from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.trace import Run
+from specviz.trace import Costs, Progress, Run
 
 ROOT = Path(__file__).parent.parent.parent
 OWN = [row.name for row in HEADLINE if not row.peer]
@@ -137,9 +140,14 @@ def test_an_interrupted_measurement_is_resumed_where_it_stopped(
     assert not output.exists()
     first, asked[:] = list(asked), []
     assert first == ["one-0", "two-0", "one-1"]
+    assert suite(*quick) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "r.json.partial.jsonl holds an interrupted measurement: add --resume to go on with it, or "
+        "delete it."
+    )
     assert suite(*quick, "--resume", "--max-new-tokens", 7) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "r.json.partial.jsonl was measured with another prompts: start without --resume."
+        "r.json.partial.jsonl was measured with another prompts: delete it to begin anew."
     )
     assert suite(*quick, "--resume") == 0
     assert asked == ["two-1"] and not partial.exists()
@@ -171,6 +179,79 @@ def test_a_memory_is_filled_by_other_prompts_only(
     assert {second, fourth} <= known[0] and {first, third} <= known[1]
     assert not {first, third} & known[0] and not {second, fourth} & known[1]
     assert list(runner.fill_memories(warm, four)) == [], "kept"
+
+
+class Curved:
+    """A model whose passes cost what its kind of weights and the context say."""
+
+    max_context = 3000
+
+    def __init__(self, one: float) -> None:
+        self.one = one
+        self.asked: list[tuple[int, bool]] = []
+
+    def measure(self, context: int, fresh: bool = False) -> Iterator[Progress]:
+        self.asked.append((context, fresh))
+        yield Progress(stage="measure", done=1, total=1)
+        return Costs(context=context - 1, rows=(1, 4), seconds=(self.one, self.one + context))
+
+
+def test_both_kinds_of_weights_are_measured_once_per_rough_context(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed, stock = Curved(1.0), Curved(2.0)
+    lengths = {"a": 100, "b": 140, "c": 2100, "d": 2900}
+    runner = Runner(Place("toy", "auto", "auto"))
+    runner._weights, runner.model = True, packed  # type: ignore[assignment]
+    monkeypatch.setattr(registry, "load", lambda *place, packed: stock)
+    monkeypatch.setattr(runner, "length", lambda prompt: lengths[prompt.id])
+    kept = Costs(context=2047, rows=(1, 4), seconds=(5.0, 6.0))
+    told = list(runner.measure_costs(list(lengths.values()), {2048: kept}))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert packed.asked == [(128, True)] and list(runner.known_costs()) == [128, 2048]
+    assert list(runner.measure_costs(list(lengths.values()), {}, stock=True)) == told
+    assert stock.asked == [(128, True), (2048, True)]
+    jobs_of = {
+        (row.packed, name): runner.job(row, Prompt("x", "", name, 4)).costs
+        for row in (Row("r", "recap"), Row("s", "recap", packed=False))
+        for name in lengths
+    }
+    assert {k: costs and costs.seconds[0] for k, costs in jobs_of.items()} == {
+        (None, "a"): 1.0, (None, "b"): 1.0, (None, "c"): 5.0, (None, "d"): 5.0,
+        (False, "a"): 2.0, (False, "b"): 2.0, (False, "c"): 2.0, (False, "d"): 2.0,
+    }  # fmt: skip
+
+
+def test_what_passes_cost_is_kept_for_going_on(tmp_path: Path) -> None:
+    plan = Plan("toy", "auto", ("auto",), (), "p.jsonl", "0", output=tmp_path / "r.json")
+    first, model = Suite(plan), Curved(1.0)
+    first.ledger = Ledger(plan.output, {}, resume=False)
+    for expected in ([(128, True), (512, True)], []):
+        runner = Runner(Place("toy", "auto", "auto"))
+        runner._weights, runner.model = True, model  # type: ignore[assignment]
+        model.dtype = "float32"  # type: ignore[attr-defined]
+        model.asked = []
+        stages = list(first._costs(runner, [100, 130, 500]))
+        assert [(s.what, s.done, s.total) for s in stages] == [
+            ("measure", 0, 2), ("measure", 1, 2), ("measure", 2, 2),
+        ]  # fmt: skip
+        assert model.asked == expected
+        first.ledger = Ledger(plan.output, {}, resume=True)
+        assert first.ledger.units["costs/float32"]["rough"] == [128, 512]
+
+
+def test_a_run_that_measures_by_itself_has_a_ceiling_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = Costs(context=128, rows=(1, 64), seconds=(1.0, 2.0))
+
+    def measure(self: object, context: int, fresh: bool = False) -> Iterator[Progress]:
+        yield Progress(stage="measure", done=1, total=1)
+        return costs
+
+    monkeypatch.setattr(type(registry.load("toy")), "measure", measure)
+    job = jobs.Job(model="toy", prompt="This is the cat", max_new_tokens=8, baseline=False)
+    run, spent = run_ours(job)
+    assert run.header.costs == costs
+    assert spent.cost > spent.passes > 0
 
 
 def test_prompts_that_do_not_fit_are_left_out(

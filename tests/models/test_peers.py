@@ -7,7 +7,7 @@ import pytest
 from specviz.bench.prompts import Prompt
 from specviz.bench.rows import HEADLINE, Row
 from specviz.bench.runner import Place, Runner
-from specviz.models import peers, registry, smollm2
+from specviz.models import peers, probe, registry, smollm2
 from specviz.models.base import Message, Unsupported
 
 needs_weights = pytest.mark.skipif(smollm2.problem() is not None, reason=str(smollm2.problem()))
@@ -42,7 +42,7 @@ def test_a_peer_has_stock_weights_of_its_own_and_ours_stay_as_they_are() -> None
     attention = [n.config._attn_implementation for n in (peer._net, ours.net)]  # type: ignore
     assert attention == ["sdpa", "specviz_grouped"]
     assert type(peer._net.lm_head).__name__ == "Linear"
-    assert peers.cache_bytes(ours) == 2 * 30 * 3 * 64 * 4
+    assert probe.cache_bytes(ours) == 2 * 30 * 3 * 64 * 4
 
 
 @needs_weights
@@ -60,7 +60,7 @@ def test_the_clock_sees_forward_calls_only_while_it_is_asked() -> None:
     model = registry.load(smollm2.LABEL, "cpu", "float32")
     runner = Runner(Place(smollm2.LABEL, "cpu", "float32"))
     row = Row("ours", "autoregressive")
-    with peers.forward_clock(model) as clock:
+    with probe.forward_clock(model) as clock:
         assert clock is not None
         run, spent = runner.run(row, Prompt("Hello.", "", "hello", 4))
     assert clock.calls == 1 + spent.passes  # the prompt is one chunk
@@ -72,6 +72,6 @@ def test_the_clock_sees_forward_calls_only_while_it_is_asked() -> None:
 def test_a_toy_has_no_peer() -> None:
     with pytest.raises(Unsupported, match=r"^transformers has no model toy: choose a model with "):
         peers.load("toy")
-    with peers.forward_clock(registry.load("toy")) as clock:
+    with probe.forward_clock(registry.load("toy")) as clock:
         assert clock is None
-    assert peers.cache_bytes(registry.load("toy")) is None
+    assert probe.cache_bytes(registry.load("toy")) is None
