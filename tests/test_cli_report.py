@@ -11,7 +11,7 @@ import pytest
 
 from specviz.cli import main
 from specviz.tracefile import load, save
-from specviz.views import candidates, inspector, rejects
+from specviz.views import candidates, inspector, memory_table, rejects
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TEA, CODE = EXAMPLES / "tea.jsonl.gz", EXAMPLES / "code.jsonl.gz"
@@ -97,7 +97,7 @@ def test_runs_of_different_models_are_said(
 
 
 @pytest.mark.parametrize(
-    ("table", "view"), [("rejects", rejects), ("candidates", candidates), ("memory", inspector)]
+    ("table", "view"), [("rejects", rejects), ("candidates", candidates), ("memory", memory_table)]
 )
 def test_export_writes_the_tables_of_the_page(tmp_path: Path, table: str, view) -> None:
     sheet = tmp_path / "t.csv"

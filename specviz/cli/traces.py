@@ -16,10 +16,10 @@ from specviz.models.base import InputError
 from specviz.recorder import check_writable
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
-from specviz.views import candidates, inspector, rejects, steps, terminal
+from specviz.views import candidates, memory_table, rejects, steps, terminal
 
 EXPORT_ENDINGS = (".html", ".csv")
-TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": inspector}
+TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table}
 
 
 @command.command("replay", help=text("cli.replay"))

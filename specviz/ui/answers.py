@@ -12,9 +12,9 @@ from specviz import player
 from specviz.audit import audit
 from specviz.tracefile import dumps
 from specviz.ui.visit import Desk
-from specviz.views import candidates, inspector, rejects
+from specviz.views import candidates, memory_table, rejects
 
-SHEETS = {"csv": rejects, "candidates": candidates, "memory": inspector}
+SHEETS = {"csv": rejects, "candidates": candidates, "memory": memory_table}
 
 
 @dataclass(frozen=True)

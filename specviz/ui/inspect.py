@@ -15,7 +15,7 @@ from specviz.tracefile import load
 from specviz.ui.address import shortened
 from specviz.ui.examples import Example
 from specviz.ui.visit import Desk, Visit
-from specviz.views import candidates, inspector, rejects, report, report_words
+from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 from specviz.views.report import Group
 
 KEEP = gr.skip()
@@ -60,9 +60,9 @@ class Inspect:
         """Sentence and table of the rows that the memories held."""
         trace = self.trace(visit)
         memories = inspector.inspect(trace)
-        rows = inspector.select(memories.rows, trace.pieces, find or "", level, which)
-        said = inspector.sentence(memories, self.lang)
-        titles, cells = inspector.table(rows[:MOST_ROWS], trace.pieces, self.lang)
+        rows = memory_table.select(memories.rows, trace.pieces, find or "", level, which)
+        said = memory_table.sentence(memories, self.lang)
+        titles, cells = memory_table.table(rows[:MOST_ROWS], trace.pieces, self.lang)
         return self._limited(said, rows), self._table(titles, cells)
 
     def report(self, visit: Visit, by: str, added: list[Group]) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from specviz.catalog import text
 from specviz.ui.blocks import plain
 from specviz.ui.inspect import KEEP, Inspect
 from specviz.ui.visit import Visit
-from specviz.views import inspector, rejects, report
+from specviz.views import memory_table, rejects, report
 
 AT_ONCE: dict[str, Any] = {
     "queue": False,
@@ -247,11 +247,11 @@ def _first_cell(event: gr.SelectData) -> int:
 
 def _memory_cell(event: gr.SelectData) -> int:
     """Where a row of the memory was asked first, when that is what was chosen, else written."""
-    row = dict(zip(inspector.SHOWN, event.row_value or (), strict=False))
+    row = dict(zip(memory_table.SHOWN, event.row_value or (), strict=False))
     asked = _number(re.split("[ ✓×]", str(row.get("steps", "")))[0])
     column = event.index[1] if isinstance(event.index, (list, tuple)) else 0
     written = _number(row.get("written", ""))
-    return asked if inspector.SHOWN[column] == "steps" else written or asked
+    return asked if memory_table.SHOWN[column] == "steps" else written or asked
 
 
 def _number(cell: object) -> int:

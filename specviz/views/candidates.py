@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, fields
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
+from specviz.views.numbers import small
 from specviz.views.steps import depths
 from specviz.views.tokens import for_sheet, show
 
@@ -145,8 +146,8 @@ def table(rows: list[Offer], lang: str = "en") -> tuple[list[str], list[list[str
             row.after,
             row.candidate,
             text("view.reject.copied", lang) if row.level == COPIED else f"L{row.level}",
-            round(row.probability, 3),
-            "–" if row.score is None else round(row.score, 4),
+            small(row.probability),
+            "–" if row.score is None else small(row.score, 4),
             text(f"view.cut.{row.cut}", lang) if row.cut else text("view.candidate.drafted", lang),
             "–" if row.right is None else text("view.yes" if row.right else "view.no", lang),
         ]

@@ -11,6 +11,7 @@ from typing import Any
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
+from specviz.views.numbers import small
 from specviz.views.tokens import for_sheet, show, shown
 
 
@@ -68,8 +69,7 @@ SHOWN = (
     "known", "rank", "level", "cut",
 )  # fmt: skip
 MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
-NUMBERS = {"step", "probability", "wanted_probability", "margin", "rank", "position", "depth",
-           "share", "score", "entropy"}  # fmt: skip
+PROBABLE = ("probability", "wanted_probability", "share", "score")  # never 0, only rounded to it
 CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
 SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup")
 
@@ -214,6 +214,8 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
         return source_name(str(value), lang)
     if name == "cut":
         return text(f"view.cut.{value}", lang)
+    if name in PROBABLE:
+        return small(value)
     if isinstance(value, float):
         return round(value, 3)
     assert isinstance(value, (str, int))

@@ -28,7 +28,6 @@ DEEPEST = 8
 MOST_UNKNOWN = 10
 COLUMNS = ("decoder", "by", "bucket", "steps", "tau", "ends", "fact", "count", "share")
 
-
 Settings = tuple[tuple[str, int | float | bool | str], ...]
 
 
@@ -155,9 +154,7 @@ def _group(name: str, trace: Trace, run: Run, categories: Mapping[str, str]) -> 
     )
 
 
-def _outcomes(
-    name: str, trace: Trace, run: Run, categories: Mapping[str, str]
-) -> list[Outcome]:
+def _outcomes(name: str, trace: Trace, run: Run, categories: Mapping[str, str]) -> list[Outcome]:
     pieces = trace.pieces
     asked = next((m.text for m in reversed(run.header.messages) if m.role == "user"), "")
     category = categories.get(asked.strip(), "")

@@ -8,7 +8,7 @@ import pytest
 
 from specviz.trace import Trace
 from specviz.tracefile import load, save
-from specviz.views import candidates, inspector, rejects, report, report_words
+from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 
 from .visitor import STATE, Enter, Visitor
 
@@ -108,13 +108,13 @@ def test_the_memory_shows_the_rows_that_refused_branches_wrote(
     visitor: Visitor, recorded: Trace
 ) -> None:
     memories = inspector.inspect(recorded)
-    rows = inspector.select(memories.rows, recorded.pieces, which="recycled")
+    rows = memory_table.select(memories.rows, recorded.pieces, which="recycled")
     assert rows
     tab(visitor, "Memory")
-    said = inspector.sentence(memories)
+    said = memory_table.sentence(memories)
     visitor.wait(f"document.querySelector('#memory-said').innerText.includes({said!r})")
     visitor.choose("#memory-which", "that a refused branch wrote, and that were right")
-    expected = [[str(c) for c in row] for row in inspector.table(rows, recorded.pieces)[1]]
+    expected = [[str(c) for c in row] for row in memory_table.table(rows, recorded.pieces)[1]]
     until(visitor, "#memory-rows", expected[0][9], 9)
     shown = cells(visitor, "#memory-rows")  # what lies further down is drawn when scrolled to
     assert len(shown) > 5 and shown == expected[: len(shown)]

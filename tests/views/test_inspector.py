@@ -27,7 +27,8 @@ from specviz.trace import (
     Written,
 )  # fmt: skip
 from specviz.tracefile import load
-from specviz.views.inspector import COLUMNS, Use, inspect, select, sentence, table, to_csv
+from specviz.views.inspector import Use, inspect
+from specviz.views.memory_table import COLUMNS, select, sentence, table, to_csv
 from tests.views.conftest import FIRST, header, node, prefill, seconds
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.jsonl.gz"))

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from specviz.trace import Candidate, Lookup, Trace, Written
 from specviz.views.card import card
+from specviz.views.numbers import percent
 from specviz.views.rejects import COLUMNS, Reject, rejects, select, table, to_csv
 from tests.views.conftest import FIRST, SECOND
 
@@ -68,6 +69,15 @@ def test_the_table_says_it_in_words(trace: Trace) -> None:
         3, 2, 0.5, 0.5, "␣<b>", "L2 0.75 L1 0.25", 0.5, "step 5, node 7", "no",
     ]  # fmt: skip
     assert cells[1][11:] == [3, 2, 0.3, 0.5, "–", "L2 0.75 L1 0.25", "–", "–", "–"]
+
+
+def test_what_rounds_to_nothing_is_not_called_nothing() -> None:
+    tiny = replace(FACTS[0], probability=0.0004, wanted_probability=0.0006, share=0.0, score=0.0)
+    titles, (cells,) = table([tiny], more=True)
+    found = dict(zip(titles, cells, strict=True))
+    assert (found["p(guess)"], found["p(wanted)"]) == ("<0.001", 0.001)
+    assert (found["memory's p(guess)"], found["branch score"]) == ("<0.001", "<0.001")
+    assert (percent(0.004), percent(0.006), percent(0.126)) == ("<1 %", "1 %", "13 %")
 
 
 def test_who_wrote_the_row_of_a_guess_is_told_in_words(trace: Trace) -> None:
