@@ -19,11 +19,12 @@ from specviz.compare import Comparison, compare
 from specviz.drafters import DRAFTERS, create, knob_values, knobs_of
 from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.trace import SCHEMA, Costs, Event, Header, Recording, Run, Trace, TraceError
+from specviz.trace import SCHEMA, Event, Header, Recording, Run, Trace, TraceError
 
 Decode = Callable[[jobs.Job], Iterator[Event]]
-# Why a recording cannot be compared with directly, so that a control run is made first.
-Reason = Literal["memory", "costs", "knobs", "version"]
+# Why a recording cannot be compared with directly, so that a control run is made.
+Reason = Literal["memory", "costs", "knobs", "version", "machine"]
+HALF = ("bfloat16", "float16")  # whose rounding is another one where the arithmetic differs
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def offered(trace: Trace) -> tuple[Change, ...]:
     return tuple(c for c in CHANGES.get(run.header.decoder, ()) if c.settings(knobs, run))
 
 
-def change(trace: Trace, *names: str, **knobs: Any) -> jobs.Job:
+def change(
+    trace: Trace, names: Sequence[str] = (), knobs: Mapping[str, Any] | None = None
+) -> jobs.Job:
     """The job of a recorded run with named changes, applied in order, and knobs set to values.
 
     Without any it is the recorded job again. Raises TraceError for a trace that cannot be repeated
@@ -60,6 +63,7 @@ def change(trace: Trace, *names: str, **knobs: Any) -> jobs.Job:
     """
     run = _repeatable(trace)
     header = run.header
+    knobs = knobs or {}
     before = _knobs(header)
     after = dict(before)
     for name in names:
@@ -79,7 +83,8 @@ def change(trace: Trace, *names: str, **knobs: Any) -> jobs.Job:
 
 
 def reasons(trace: Trace) -> tuple[Reason, ...]:
-    """Why the recording cannot be compared with a run made now; none: it can."""
+    """Why the recording cannot be compared with a run made now, as far as it can be told before
+    one was made (``elsewhere`` tells afterwards); none: it can."""
     header = _repeatable(trace).header
     found: list[Reason] = []
     if header.memory_rows > 0:
@@ -93,6 +98,16 @@ def reasons(trace: Trace) -> tuple[Reason, ...]:
     return tuple(found)
 
 
+def elsewhere(recorded: Header, now: Header) -> bool:
+    """Whether a run that began with ``now`` may round otherwise than the recorded one, so that an
+    answer or a guess could differ for no other reason."""
+    if now.dtype not in HALF:
+        return False
+    same = all(getattr(recorded, n) == getattr(now, n) for n in ("device", "machine", "packed"))
+    software = ("torch", "transformers")
+    return not same or any(recorded.versions.get(n) != now.versions.get(n) for n in software)
+
+
 def run_counterfactual(
     trace: Trace,
     names: Sequence[str] = (),
@@ -103,21 +118,24 @@ def run_counterfactual(
 ) -> Generator[Event, None, Outcome]:
     """Repeat a recorded run with something changed; yields both runs' events, returns the outcome.
 
-    Where ``reasons`` says so, the run is first repeated unchanged, with an empty memory, unless
-    that ``control`` is given. Raises what ``change`` and ``jobs.run`` raise, and InputError as soon
+    Where ``reasons`` says so, the run is first repeated unchanged, with an empty memory, and where
+    the changed run turned out to be made ``elsewhere``, afterwards; unless that ``control`` is
+    given. Raises what ``change`` and ``jobs.run`` raise, and InputError as soon
     as the model turns out to be another or to read the prompt differently.
     """
-    job = change(trace, *names, **(knobs or {}))
+    job = change(trace, names, knobs)
     why = reasons(trace)
-    before = trace
     if why:
         if control is None:
             control = yield from repeat(trace, change(trace), decode)
-        before = control
-        priced = control.run("decoder")
-        assert priced is not None
-        job = replace(job, costs=priced.header.costs)
+        job = replace(job, costs=_header(control).costs)
     after = yield from repeat(trace, job, decode)
+    # Only the run's own header says where it was made, the model being loaded by then.
+    if elsewhere(_header(trace), _header(after)):
+        why = (*why, "machine")
+        if control is None:
+            control = yield from repeat(trace, change(trace), decode)
+    before = trace if control is None or not why else control
     return Outcome(before, after, tuple(names), dict(knobs or {}), why)
 
 
@@ -132,6 +150,12 @@ def repeat(trace: Trace, job: jobs.Job, decode: Decode = jobs.run) -> Generator[
             recording.add(event)
             yield event
     return recording.trace
+
+
+def _header(trace: Trace) -> Header:
+    run = trace.run("decoder")
+    assert run is not None  # it was repeatable, or repeated
+    return run.header
 
 
 def _check_same(recorded: Header, now: Header) -> None:
@@ -213,26 +237,17 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
         device=header.device,
         dtype=header.dtype,
         packed=None if old else header.packed,
-        costs=_costs(header),
+        costs=header.costs,
         baseline=False,
         scope=header.scope or "default",
     )
-
-
-def _costs(header: Header) -> Costs | None:
-    """The recorded costs where they are costs: a file may hold anything."""
-    costs = header.costs
-    if costs is None or len(costs.rows) != len(costs.seconds):
-        return None
-    ascending = costs.rows[0] == 1 and list(costs.rows) == sorted(set(costs.rows))
-    return costs if ascending and min(costs.seconds) > 0 else None
 
 
 def _unpriced(header: Header) -> bool:
     """Whether trees would get other sizes now, because the recording does not say what passes
     cost. Models whose passes cost nothing worth measuring never say it."""
     fixed = header.decoder == "prompt_lookup" or not DRAFTERS[header.decoder].needs
-    if fixed or _costs(header) is not None or registry.find(header.model).kind == "toy":
+    if fixed or header.costs is not None or registry.find(header.model).kind == "toy":
         return False
     knobs = _knobs(header)
     return knobs["nodes"] == 0 and knobs.get("tree") != "static"

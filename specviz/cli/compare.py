@@ -18,8 +18,6 @@ from specviz.counterfactual import (
     Outcome,
     change,
     offered,
-    reasons,
-    repeat,
     run_counterfactual,
 )
 from specviz.models.base import InputError
@@ -73,7 +71,7 @@ def whatif_command(
         return
     if not names and not knobs:
         raise InputError(text("cli.whatif.nothing"))
-    change(trace, *names, **knobs)  # says what is wrong before anything is written or loaded
+    change(trace, names, knobs)  # says what is wrong before anything is written or loaded
     check_writable(output, TRACE_ENDINGS)
     outcome = _followed(run_counterfactual(trace, names, knobs), trace)
     if output is not None:
@@ -150,18 +148,18 @@ def _object(outcome: Outcome) -> dict[str, Any]:
 
 def _all(trace: Trace, as_json: bool) -> None:
     """Every change by itself, by how many passes it saves; then what would have had the refused."""
-    control = None
-    if reasons(trace):
-        control = _followed(repeat(trace, change(trace)), trace)
-    outcomes = []
+    change(trace)  # says what is wrong where nothing is offered
+    control, outcomes, why = None, [], ()
     for each in offered(trace):
-        events = run_counterfactual(trace, (each.name,), control=control)
-        outcomes.append(_followed(events, trace))
+        outcome = _followed(run_counterfactual(trace, (each.name,), control=control), trace)
+        outcomes.append(outcome)
+        if outcome.reasons:  # the first one made the control run, which serves them all
+            control, why = outcome.before, outcome.reasons
     outcomes.sort(key=lambda o: (o.comparison.b.passes, o.names))
     if as_json:
         typer.echo(json.dumps([_object(o) for o in outcomes], ensure_ascii=False))
         return
-    _print(difference.control_lines(reasons(trace), trace))
+    _print(difference.control_lines(why, trace))
     _print(_columns(list(_effects(control or trace, outcomes))))
     typer.echo("")
     _print(_causes(control or trace, outcomes))

@@ -166,7 +166,8 @@ class Actions:
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
         """shown, buttons while the job goes on."""
         live = visit.live
-        if live is None or live.started or live.ended:
+        # A press that ``begin`` ignored comes here, too: what waits may be a What-if run.
+        if live is None or type(live) is not Live or live.started or live.ended:
             yield *same(), *(KEEP,) * 3
             return
         live.started = True
@@ -188,10 +189,11 @@ class Actions:
                 LOG.error("a run cannot be shown", exc_info=unshowable)
         yield KEEP, self.cards(visit), KEEP, line, *self.buttons(running=False)
 
-    def settle(self, visit: Visit) -> tuple[Any, ...]:
-        """status, gallery, buttons after a run, also one refused because too many wait."""
+    def settle(self, visit: Visit, kind: type[Live] = Live) -> tuple[Any, ...]:
+        """status, gallery, buttons after a run of ``kind``, also one refused because too many
+        wait."""
         live = visit.live
-        if live is None or live.started or live.ended:
+        if live is None or type(live) is not kind or live.started or live.ended:
             return (KEEP,) * 5
         live.ended = True
         line = self._error(text("ui.error.full", self.lang))

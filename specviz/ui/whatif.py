@@ -128,10 +128,12 @@ class WhatIf:
         return self.actions.lang
 
     def offer(self, visit: Visit) -> tuple[Any, ...]:
-        """The changes that fit the run that is shown now, and no results: those were another's."""
+        """The changes that fit the run that is shown now, the first of them chosen, and no results:
+        those were another's."""
         trace = self.actions.desk.trace(visit.shown) or Trace(())
         choices = [(text(f"whatif.{c.name}", self.lang), c.name) for c in offered(trace)]
-        return gr.update(choices=choices, value=None), *self._nothing()
+        first = choices[0][1] if choices else None  # an empty field does not say what it is for
+        return gr.update(choices=choices, value=first), *self._nothing()
 
     def begin(self, visit: Visit, name: str | None, request: gr.Request) -> tuple[Any, ...]:
         """busy, sentences after Run again was pressed: check what needs no model."""
@@ -144,7 +146,7 @@ class WhatIf:
             if not name:
                 some = "ui.whatif.none" if offered(trace) else "ui.whatif.plain"
                 raise InputError(text(some, self.lang))
-            job = change(trace, name)
+            job = change(trace, (name,))
             check_model(job.model)
         except Exception as error:
             line = self.actions.failed(error)
@@ -186,7 +188,7 @@ class WhatIf:
 
     def settle(self, visit: Visit) -> tuple[Any, ...]:
         """busy after a run, also one refused because too many wait."""
-        settled = self.actions.settle(visit)
+        settled = self.actions.settle(visit, Again)
         own = self._own(running=False) if not visit.busy else (KEEP,) * 3
         return *settled, *own
 
@@ -228,8 +230,8 @@ class WhatIf:
         names = (text(before, self.lang), text("compare.name.changed", self.lang))
         notes = difference.control_lines(outcome.reasons, trace, self.lang)
         lead = text("whatif.lead", self.lang, change=phrase)
-        said, *rest = self._compared(outcome.before, outcome.after, names, lead, phrase)
-        return " ".join([said, *notes]), *rest
+        line, *rest = self._compared(outcome.before, outcome.after, names, lead, phrase)
+        return " ".join([line, *notes]), *rest
 
     def _compared(
         self, a: Trace, b: Trace, names: difference.Names, lead: str, phrase: str

@@ -27,20 +27,21 @@ def said(visit: Visitor, begins: str, seconds: float = 20) -> str:
     return found
 
 
-def hand_in(visit: Visitor, path: Path) -> None:
+def hand_in(visit: Visitor, path: Path, button: str = "#whatif-file") -> None:
     with visit.page.expect_file_chooser() as asked:
-        visit.page.click("#whatif-file")
+        visit.page.click(button)
     asked.value.set_files(path)
 
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEVEL3 = "What did level 3, the memory of the last three tokens, bring?"
+COPIES = "Were the copies cut too short?"
 LEVEL1 = "What did level 1, the memory of the last token, bring?"
 
 
 def test_a_changed_run_stands_beside_the_shown_one_which_stays(visitor: Visitor) -> None:
     visit = opened(visitor)
     before = visit.state()
-    visit.page.click("#whatif-run")
-    assert visit.said("error") == "Choose a change first."
     ask(visit, LEVEL1)
     line = said(visit, "With level 1 off: ")
     assert re.match(
@@ -58,6 +59,28 @@ def test_a_changed_run_stands_beside_the_shown_one_which_stays(visitor: Visitor)
     visit.wait(f"{STATE}.run === 'example-odd'")
     said(visit, "")
     visit.page.wait_for_selector("#whatif-lanes .bars", state="detached")
+
+
+def chosen(visit: Visitor, question: str) -> None:
+    value = "document.querySelector('#whatif-change input').value"
+    visit.wait(f"{value} === {json.dumps(question)}")
+
+
+def test_a_fitting_change_is_chosen_whatever_run_comes_to_be_shown(
+    enter: Enter, tmp_path: Path
+) -> None:
+    visit = opened(enter())
+    chosen(visit, LEVEL3)
+    visit.choose("#whatif-change", LEVEL1)
+    own = tmp_path / "own.jsonl.gz"
+    own.write_bytes(visit.download("trace").read_bytes())
+    for path, question in ((own, LEVEL3), (EXAMPLES / "lookup.jsonl.gz", COPIES)):
+        hand_in(visit, path, "#upload")
+        visit.wait(f"document.querySelector('#status').textContent.includes('{path.name}')")
+        chosen(visit, question)
+    visit.page.click(".sv-card[data-name=odd]")
+    visit.wait(f"{STATE}.run === 'example-odd'")
+    chosen(visit, LEVEL3)
 
 
 def test_stop_ends_the_changed_run_and_loses_nothing(visitor: Visitor) -> None:
@@ -91,6 +114,5 @@ def test_a_second_file_is_compared_or_refused_in_a_sentence(enter: Enter, tmp_pa
     damaged.write_text("{")
     hand_in(visit, damaged)
     assert visit.said("error").startswith("This is not a trace file, a line is not JSON")
-    foreign = Path(__file__).parents[2] / "examples" / "tea.jsonl.gz"
-    hand_in(visit, foreign)
+    hand_in(visit, EXAMPLES / "tea.jsonl.gz")
     assert said(visit, "These are runs of different weights, toy (")
