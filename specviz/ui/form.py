@@ -138,41 +138,8 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         list(DRAFTERS), value=default, label=text("ui.form.decoder", lang), elem_id="decoder"
     )
     about = gr.Markdown(summary(default), elem_classes="sv-about")
-    model = gr.Dropdown(
-        [e.label for e in registry.entries()],
-        value=first_model(),
-        label=text("ui.form.model", lang),
-        info=None if only_labels() else text("ui.form.model.info", lang),
-        allow_custom_value=not only_labels(),
-        elem_id="model",
-    )
-    verified = plain(about_model(first_model(), lang), elem_id="model-verified")
-    model.change(
-        partial(about_model, lang=lang), model, verified,
-        show_progress="hidden", queue=False, api_visibility="private",
-    )  # fmt: skip
-    with gr.Tabs():
-        with gr.Tab(text("ui.form.prompt", lang)) as prompt_tab:
-            prompt = gr.Textbox(
-                value=text("ui.form.prompt.example", lang),
-                label=text("ui.form.prompt", lang),
-                show_label=False,
-                lines=4,
-                max_lines=12,
-                placeholder=text("ui.form.prompt.hint", lang),
-                elem_id="prompt",
-            )
-        with gr.Tab(text("ui.form.document", lang)) as document_tab:
-            document = gr.File(
-                label=text("ui.form.document.drop", lang), type="filepath", height=110,
-                elem_id="document",
-            )  # fmt: skip
-            question = gr.Textbox(
-                label=text("ui.form.question", lang),
-                lines=2,
-                placeholder=text("ui.form.question.hint", lang),
-                elem_id="question",
-            )
+    model = _model(lang)
+    prompt_tab, prompt, document_tab, document, question = _texts(lang)
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
     with gr.Row(elem_classes="sv-memory"):
         memory = plain(elem_id="memory-next")
@@ -206,6 +173,51 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         baseline, tuple(knobs), tuple(groups), about, memory, forget,
     )  # fmt: skip
     return form, run
+
+
+def _model(lang: str) -> gr.Dropdown:
+    """The choice of a model, with what was verified of it."""
+    model = gr.Dropdown(
+        [e.label for e in registry.entries()],
+        value=first_model(),
+        label=text("ui.form.model", lang),
+        info=None if only_labels() else text("ui.form.model.info", lang),
+        allow_custom_value=not only_labels(),
+        elem_id="model",
+    )
+    verified = plain(about_model(first_model(), lang), elem_id="model-verified")
+    model.change(
+        partial(about_model, lang=lang), model, verified,
+        show_progress="hidden", queue=False, api_visibility="private",
+    )  # fmt: skip
+    return model
+
+
+def _texts(lang: str) -> tuple[gr.Tab, gr.Textbox, gr.Tab, gr.File, gr.Textbox]:
+    """The tab of a prompt, and the one of a document and a question about it."""
+    with gr.Tabs():
+        with gr.Tab(text("ui.form.prompt", lang)) as prompt_tab:
+            prompt = gr.Textbox(
+                value=text("ui.form.prompt.example", lang),
+                label=text("ui.form.prompt", lang),
+                show_label=False,
+                lines=4,
+                max_lines=12,
+                placeholder=text("ui.form.prompt.hint", lang),
+                elem_id="prompt",
+            )
+        with gr.Tab(text("ui.form.document", lang)) as document_tab:
+            document = gr.File(
+                label=text("ui.form.document.drop", lang), type="filepath", height=110,
+                elem_id="document",
+            )  # fmt: skip
+            question = gr.Textbox(
+                label=text("ui.form.question", lang),
+                lines=2,
+                placeholder=text("ui.form.question.hint", lang),
+                elem_id="question",
+            )
+    return prompt_tab, prompt, document_tab, document, question
 
 
 def _knobs(

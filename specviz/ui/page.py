@@ -88,19 +88,7 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         with gr.Sidebar(width=300, open=False, elem_id="controls"):
             controls = _controls(lang)
         actions = Actions(desk, recorded, decode(), controls.form, lang)
-        with gr.Row(elem_classes="sv-top"):
-            gr.HTML(
-                f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
-                elem_classes="sv-brand",
-            )
-            status = status_line(elem_id="status")
-            stop = gr.Button(
-                text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",
-                min_width=70,
-            )  # fmt: skip
-            own = gr.Button(
-                text("ui.own", lang), variant="primary", size="sm", elem_id="own", min_width=150
-            )
+        status, stop, own = _head(lang)
         player = player_stage(answers.get_events, lang, elem_id="player")
         with gr.Column(elem_classes="sv-below"):
             inspect = Inspect(desk, recorded, lang)
@@ -136,6 +124,24 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         )  # fmt: skip
     built: gr.Blocks = page.queue(max_size=QUEUE)
     return built
+
+
+def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button]:
+    """The line on top: status, Stop, and what opens the controls."""
+    with gr.Row(elem_classes="sv-top"):
+        gr.HTML(
+            f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
+            elem_classes="sv-brand",
+        )
+        status = status_line(elem_id="status")
+        stop = gr.Button(
+            text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",
+            min_width=70,
+        )  # fmt: skip
+        own = gr.Button(
+            text("ui.own", lang), variant="primary", size="sm", elem_id="own", min_width=150
+        )
+    return status, stop, own
 
 
 def _controls(lang: str) -> Controls:
