@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from specviz import cli, jobs
+from specviz import cli, counterfactual, jobs
 from specviz.catalog import strings, text
 from specviz.changes import CHANGES
 from specviz.compare import compare
@@ -307,11 +307,24 @@ def test_whatif_lists_and_tries_everything(path: Path, capsys: pytest.CaptureFix
 
 
 def test_trying_everything_makes_one_control_run_and_says_why(
-    path: Path, tmp_path: Path, trace: Trace, capsys: pytest.CaptureFixture[str]
+    path: Path,
+    tmp_path: Path,
+    trace: Trace,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    plain = counterfactual.repeat
+    ran: list[bool] = []
+
+    def repeat(trace: Trace, job: Job, *more: Any) -> Any:
+        ran.append(job == change(trace))
+        return plain(trace, job, *more)
+
+    monkeypatch.setattr(counterfactual, "repeat", repeat)
     old = tmp_path / "old.jsonl.gz"
     save(old, told(trace, versions={"specviz": "0.0.0"}).events)
     assert run("whatif", old, "--all") == 0
+    assert (sum(ran), len(ran)) == (1, len(offered(trace)) + 1)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == text("whatif.control.version")
     assert lines[2].split() == ["(nothing", "changed)", str(PASSES), *lines[2].split()[3:]]
