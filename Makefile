@@ -22,7 +22,7 @@ help:
 	@echo "make record  record the examples again"
 	@echo "make player  bundle the browser player again (needs node)"
 	@echo "make bench   measure speed on this machine: a first look"
-	@echo "make bench-full   the whole suite (40 minutes with nothing else running), docs/results.md"
+	@echo "make bench-full   the whole suite (half an hour with nothing else running), docs/results.md"
 	@echo "make readme  write the README's generated tables again"
 
 demo: $(VENV)/.run

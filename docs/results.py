@@ -14,6 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "results.md"
+METHOD = ROOT / "docs" / "results-method.md"
 COMMITTED = (ROOT / "docs" / "results.json", ROOT / "docs" / "results-spec-bench.json")
 
 Row = Mapping[str, Any]
@@ -28,16 +29,16 @@ NAMES = {
     "recap_warm": "RECAP, memory of other prompts",
 }
 SHOWN_COSTS = (1, 4, 8, 16, 32, 64)
-# What was aimed at: (what, row, over which rows' best, in which rate, dtypes, least ratio).
+# What was aimed at, in decode tokens/s: (what, row, over which rows' best, least ratio, dtype).
 AIMS = (
-    ("plain loop / `generate`", "ours", ("generate",), "tokens_per_s", 1.3, "float32"),
-    ("plain loop / `generate`", "ours", ("generate",), "tokens_per_s", 1.0, "bfloat16"),
-    ("RECAP, empty memory / plain loop", "recap_cold", ("ours",), "tokens_per_s", 1.6, "float32"),
-    ("RECAP, warm memory / plain loop", "recap_warm", ("ours",), "tokens_per_s", 1.8, "float32"),
+    ("plain loop / `generate`", "ours", ("generate",), 1.3, "float32"),
+    ("plain loop / `generate`", "ours", ("generate",), 1.0, "bfloat16"),
+    ("RECAP, empty memory / plain loop", "recap_cold", ("ours",), 1.6, "float32"),
+    ("RECAP, warm memory / plain loop", "recap_warm", ("ours",), 1.8, "float32"),
     ("RECAP, empty memory / the better Token Recycling", "recap_cold",
-     ("tr_static", "tr_best_first"), "tokens_per_s", 1.2, "float32"),
-    ("RECAP, empty memory / transformers prompt lookup", "recap_cold", ("hf_prompt_lookup",),
-     "tokens_per_s", 1.8, "float32"),
+     ("tr_static", "tr_best_first"), 1.2, "float32"),
+    ("RECAP, empty memory / transformers prompt lookup", "recap_cold", ("hf_prompt_lookup",), 1.8,
+     "float32"),
 )  # fmt: skip
 
 
@@ -104,8 +105,8 @@ def same(row: Row) -> str:
 def aims(found: Mapping[str, Any]) -> str:
     """What was aimed at and what was reached."""
     lines = []
-    for what, name, others, rate, least, dtype in AIMS:
-        rates = {r["name"]: r[rate] for r in rows_of(found, "headline", dtype)}
+    for what, name, others, least, dtype in AIMS:
+        rates = {r["name"]: r["tokens_per_s"] for r in rows_of(found, "headline", dtype)}
         below = [rates[o] for o in others if rates.get(o)]
         if not below or not rates.get(name):
             continue
@@ -225,26 +226,6 @@ def setting(found: Mapping[str, Any]) -> str:
     )
 
 
-METHOD = """\
-All rows of a prompt run one after another in one process on an otherwise idle machine; their order
-rotates with prompt and repetition and is reversed every other repetition. Every row is warmed up
-first. Seconds are medians over the repetitions, then summed over prompts: tokens/s are all tokens
-after the first one over all seconds after prefill; a total speed-up counts prefill and all tokens.
-The three numbers over prompts are least, median and most. `generate` is transformers' own greedy
-loop on a second copy of the weights with stock layers, attention and cache; its prefill includes
-what it sets up before. transformers prompt lookup guesses 10 tokens per pass. Our rows count the
-seconds of their steps; what recording adds is told below. RECAP's warm memory was filled by the
-other half of the prompts, never by the same prompt; every other row begins each prompt with
-nothing. Trees have the size that pays best by pass costs measured just before. In float32 an
-answer counts as the same only token by token; in bfloat16 a tied one differs only where rounding
-explains it.
-
-How much RECAP trusts its sources at first and how much a guess teaches it (`lesson`) were chosen by
-looking at runs of our own 24 prompts. Spec-Bench's prompts had no part in that: where the two
-disagree, believe those.
-"""
-
-
 def body(found: Mapping[str, Any]) -> list[str]:
     """The sections of one measurement."""
     parts = [setting(found)]
@@ -297,7 +278,7 @@ def page(measured: Sequence[Mapping[str, Any]]) -> str:
         parts.append("Nothing was measured yet: run `make bench-full` on an idle machine.\n")
         return "\n".join(parts)
     parts += ["Written by `docs/results.py` from what `python -m specviz bench --suite recap` "
-              "measured.\n", METHOD]  # fmt: skip
+              "measured.\n", METHOD.read_text("utf-8")]  # fmt: skip
     for i, found in enumerate(measured):
         name = "Own prompts" if i == 0 else f"Other prompts: {found['prompts']['file']}"
         parts += [f"## {name}\n", *body(found)]

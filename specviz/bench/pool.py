@@ -58,12 +58,12 @@ class Pool:
     def decode_rate(self, row: str, prompts: Sequence[str]) -> float | None:
         """Tokens per second after the prompt was read, over ``prompts``."""
         found = self.of(row, prompts)
-        return _over(sum(t.tokens - t.first for t in found), sum(t.decode for t in found))
+        return over(sum(t.tokens - t.first for t in found), sum(t.decode for t in found))
 
     def total_rate(self, row: str, prompts: Sequence[str]) -> float | None:
         """Tokens per second with the reading of the prompts."""
         timings = [self._timings[row][p] for p in prompts]
-        return _over(sum(t[0].tokens for t in timings), sum(map(total_seconds, timings)))
+        return over(sum(t[0].tokens for t in timings), sum(map(total_seconds, timings)))
 
     def equal(self, row: str) -> list[Any]:
         """What comparing with our plain loop said, by prompt."""
@@ -102,13 +102,13 @@ def figures(pool: Pool, row: Row, prompts: Sequence[Prompt]) -> dict[str, Any]:
         "against": other,
         "prompts": len(ids),
         "tokens": sum(t.tokens for t in timings),
-        "tokens_per_s": _round(rate),
-        "tokens_per_s_total": _round(pool.total_rate(row.name, ids)),
-        "prefill_seconds": _round(sum(t.prefill for t in timings) / len(timings)),
-        "ms_per_token": _round(1000 / rate if rate else None),
+        "tokens_per_s": rounded(rate),
+        "tokens_per_s_total": rounded(pool.total_rate(row.name, ids)),
+        "prefill_seconds": rounded(sum(t.prefill for t in timings) / len(timings)),
+        "ms_per_token": rounded(1000 / rate if rate else None),
         **_passes(timings),
         **_speedups(pool, row.name, other, ids),
-        "spread": _spread([_speedups(pool, row.name, other, [p])["speedup_decode"] for p in ids]),
+        "spread": spread([_speedups(pool, row.name, other, [p])["speedup_decode"] for p in ids]),
         "share": _share(timings) if not row.peer else None,
         "identical": sum(e is True for e in equal),
         "ties": sum(e == "tie" for e in equal),
@@ -126,7 +126,7 @@ def _parts(
     return {
         name: {
             "prompts": len(ids),
-            "tokens_per_s": _round(pool.decode_rate(row, ids)),
+            "tokens_per_s": rounded(pool.decode_rate(row, ids)),
             "speedup_decode": _speedups(pool, row, other, ids)["speedup_decode"],
             "tau": _passes(pool.of(row, ids))["tau"],
         }
@@ -140,22 +140,22 @@ def _speedups(
     if other is None:
         return {"speedup_decode": None, "speedup_total": None}
     return {
-        "speedup_decode": _round(_over(pool.decode_rate(row, ids), pool.decode_rate(other, ids))),
-        "speedup_total": _round(_over(pool.total_rate(row, ids), pool.total_rate(other, ids))),
+        "speedup_decode": rounded(over(pool.decode_rate(row, ids), pool.decode_rate(other, ids))),
+        "speedup_total": rounded(over(pool.total_rate(row, ids), pool.total_rate(other, ids))),
     }
 
 
 def _passes(timings: Sequence[Timing]) -> dict[str, float | None]:
     passes = sum(t.passes for t in timings)
-    tau = _over(sum(t.tokens - t.first for t in timings), passes)
-    cost = _over(sum(t.cost for t in timings), passes) or None
-    accepted = _over(sum(t.accepted for t in timings), sum(t.tested for t in timings))
+    tau = over(sum(t.tokens - t.first for t in timings), passes)
+    cost = over(sum(t.cost for t in timings), passes) or None
+    accepted = over(sum(t.accepted for t in timings), sum(t.tested for t in timings))
     return {
-        "tau": _round(tau),
-        "acceptance": _round(accepted),
-        "rows_per_pass": _round(_over(sum(t.rows for t in timings), passes)),
-        "cost_per_pass": _round(cost),
-        "ceiling": _round(_over(tau, cost)),
+        "tau": rounded(tau),
+        "acceptance": rounded(accepted),
+        "rows_per_pass": rounded(over(sum(t.rows for t in timings), passes)),
+        "cost_per_pass": rounded(cost),
+        "ceiling": rounded(over(tau, cost)),
     }
 
 
@@ -168,14 +168,17 @@ def _share(timings: Sequence[Timing]) -> dict[str, float] | None:
     return {name: round(part, 4) for name, part in parts.items()}
 
 
-def _over(above: float | None, below: float | None) -> float | None:
+def over(above: float | None, below: float | None) -> float | None:
+    """A ratio; None where either side is missing or nothing."""
     return above / below if above is not None and below else None
 
 
-def _round(number: float | None) -> float | None:
+def rounded(number: float | None) -> float | None:
+    """``number`` as results keep it."""
     return None if number is None else round(number, 4)
 
 
-def _spread(values: Sequence[float | None]) -> list[float] | None:
+def spread(values: Sequence[float | None]) -> list[float] | None:
+    """[least, median, most] of what is known; None for nothing."""
     known = [v for v in values if v is not None]
     return [round(f(known), 4) for f in (min, median, max)] if known else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,11 +68,6 @@ def _prompt(line: str, number: str) -> Prompt | None:
     if not isinstance(text, str) or not isinstance(category, str) or not whole:
         return None
     return Prompt(text, category, name, tokens)
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a prompt file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def by_category(prompts: Sequence[Prompt]) -> dict[str, list[Prompt]]:

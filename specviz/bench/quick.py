@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 from typing import Any
 
+from specviz.bench.pool import over, rounded, spread
 from specviz.bench.prompts import Prompt
 from specviz.metrics import seconds, speedup_decode, speedup_total, summary
 from specviz.trace import Role, Run, Trace
@@ -37,11 +37,11 @@ def overall(traces: Sequence[Trace]) -> dict[str, Any]:
     """
     runs, plain = _runs(traces, "decoder"), _runs(traces, "baseline")
     facts = [summary(trace) for trace in traces]
-    spread = {
-        "speedup_decode": _spread([speedup_decode(t) for t in traces]),
-        "speedup_total": _spread([speedup_total(t) for t in traces]),
+    spreads = {
+        "speedup_decode": spread([speedup_decode(t) for t in traces]),
+        "speedup_total": spread([speedup_total(t) for t in traces]),
         **{
-            name: _spread([f["decoder"][name] for f in facts if f["decoder"]])
+            name: spread([f["decoder"][name] for f in facts if f["decoder"]])
             for name in ("tau", "acceptance", "ms_per_token")
         },
     }
@@ -49,9 +49,9 @@ def overall(traces: Sequence[Trace]) -> dict[str, Any]:
         "conditions": _conditions(runs),
         "prompts": len(traces),
         "tokens": sum(len(run.tokens) for run in runs),
-        "speedup_decode": _ratio(_decode_pace(plain), _decode_pace(runs)),
-        "speedup_total": _ratio(_total_pace(plain), _total_pace(runs)),
-        "spread": spread,
+        "speedup_decode": rounded(over(_decode_pace(plain), _decode_pace(runs))),
+        "speedup_total": rounded(over(_total_pace(plain), _total_pace(runs))),
+        "spread": spreads,
         "equal": [f["equal"] for f in facts],
     }
 
@@ -67,18 +67,9 @@ def _conditions(runs: Sequence[Run]) -> dict[str, Any]:
 
 def _decode_pace(runs: Sequence[Run]) -> float | None:
     tokens = sum(len(step.emitted) for run in runs for step in run.steps)
-    return sum(seconds(run)["decode"] for run in runs) / tokens if tokens else None
+    return over(sum(seconds(run)["decode"] for run in runs), tokens)
 
 
 def _total_pace(runs: Sequence[Run]) -> float | None:
     tokens = sum(len(run.tokens) for run in runs)
-    return sum(seconds(run)["total"] for run in runs) / tokens if tokens else None
-
-
-def _ratio(plain: float | None, mine: float | None) -> float | None:
-    return round(plain / mine, 4) if plain and mine else None
-
-
-def _spread(values: Sequence[float | None]) -> list[float] | None:
-    known = [value for value in values if value is not None]
-    return [round(f(known), 4) for f in (min, median, max)] if known else None
+    return over(sum(seconds(run)["total"] for run in runs), tokens)

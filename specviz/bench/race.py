@@ -30,7 +30,8 @@ def race(trial: Trial, rows: tuple[Row, ...], chosen: Sequence[Variant]) -> tupl
     racing = [row.decoder for row in asked if row.decoder not in trouble]
     paces: dict[str, list[float]] = {name: [] for name in racing}
     sums = {name: [0, 0] for name in racing}
-    for repetition in range(QUICK_REPETITIONS if trial.quick else REPETITIONS):
+    repetitions = QUICK_REPETITIONS if trial.quick else REPETITIONS
+    for repetition in range(repetitions if racing else 0):
         spent = {name: (0, 0.0) for name in racing}
         for i, prompt in enumerate(prompts):
             turn = (i + repetition * len(prompts)) % len(racing)

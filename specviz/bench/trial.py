@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from specviz import jobs
 from specviz.audit import audit
 from specviz.bench.prompts import read_prompts, spread_over
+from specviz.bench.sample import Answer, value
 from specviz.compare import first_difference
 from specviz.drafters import DRAFTERS, create
 from specviz.equality import judge
 from specviz.metrics import seconds
 from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model, Unsupported
-from specviz.trace import Check, Costs, Finish, Progress, Run, Trace
+from specviz.trace import Check, Finish, Progress, Run, Trace
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
 from specviz.verdict import Equality, Example, Loading, Passes, TreePass
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 TOKENS = 48
 PROMPTS, QUICK_PROMPTS = 6, 3
-WIDEST = 96  # rows of the widest pass that is timed
 EXACT = ("float32", "float64")
 
 
@@ -50,14 +50,6 @@ def variants(names: Sequence[str]) -> tuple[Variant, ...]:
     every = [Variant(name, name) for name in DRAFTERS]
     every.insert([v.decoder for v in every].index(BEST_FIRST.decoder) + 1, BEST_FIRST)
     return tuple(v for v in every if not names or v.decoder in names)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What another program emitted; ``finish`` says that it came to its own end."""
-
-    tokens: tuple[int, ...]
-    finish: Finish
 
 
 class Trial:
@@ -127,24 +119,21 @@ class Trial:
     def passes(self, row: Passes) -> Passes:
         """The cost curve behind ``row.context`` tokens, measured now."""
         self._needs_weights("passes over a table cost nothing worth knowing")
+        from specviz.models import probe
+
         model = self.load()
-        if row.context + WIDEST > model.max_context:
+        if row.context + probe.WIDEST > model.max_context:
             raise Unsupported(
                 f"The context of {model.label} ends at {model.max_context}: too short for "
                 f"{row.context} tokens and a pass."
             )
+        if row.packed and not registry.packing_wanted():
+            raise Unsupported(f"{registry.PACKED} is off: unset it to try packed weights, too.")
         if row.packed and not model.packed:
             raise Unsupported(f"Packing weights does not help here in {self.dtype}.")
         if not row.packed and model.packed:
             model = registry.load(self.name, self.device, self.dtype, packed=False)
-        measuring = model.measure(row.context, fresh=True)
-        costs: Costs | None = None
-        while True:
-            try:
-                next(measuring)
-            except StopIteration as done:
-                costs = done.value
-                break
+        costs = value(model.measure(row.context, fresh=True))
         return row.model_copy(update={"state": "held", "costs": costs})
 
     def equality(self, row: Equality, variant: Variant) -> Equality:
@@ -165,7 +154,8 @@ class Trial:
                 continue
             check = self._judge(inputs, run, reference, at)
             counts["tied_tokens"] += check.ties
-            margins.append(check.margin or 0.0)
+            if check.margin is not None:
+                margins.append(check.margin)
             if check.equal == "tie":
                 counts["tied"] += 1
             # Single and double precision have to give the very tokens.
@@ -258,10 +248,10 @@ class Trial:
         """Whether rounding explains both texts: ours read back to its end, the reference's to the
         first difference."""
         ended = Finish(reason="length", tokens=len(reference), seconds=0)
-        mine = _finished(judge(self.load(), inputs, run, Answer(reference, ended)))
+        mine = value(judge(self.load(), inputs, run, Answer(reference, ended)))
         if mine.equal == "tie":
             other = Answer(reference[: at + 1], ended)
-            theirs = _finished(judge(self.load(), inputs, other, run))
+            theirs = value(judge(self.load(), inputs, other, run))
             return mine.model_copy(update={"equal": theirs.equal})
         return mine
 
@@ -274,12 +264,3 @@ class Trial:
         run = self._run(variant, prompt)
         emitted = sum(len(step.emitted) for step in run.steps)
         return emitted, seconds(run)["decode"], len(run.steps)
-
-
-def _finished(judging: Any) -> Check:
-    while True:
-        try:
-            next(judging)
-        except StopIteration as done:
-            check: Check = done.value
-            return check

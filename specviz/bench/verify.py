@@ -6,6 +6,7 @@ Questions are answered one by one; one that fails does not stop the others.
 from __future__ import annotations
 
 import logging
+import platform
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,16 +62,9 @@ def verify(plan: Plan) -> Generator[Verdict, None, None]:
 
     Raises InputError (before anything is yielded) when the model cannot be loaded at all.
     """
-    chosen = variants(plan.decoders)
-    entry = registry.find(plan.model)
-    device, dtypes = place(plan, entry)
-    trials = [Trial(plan.model, device, dtype, plan.quick, plan.out) for dtype in dtypes]
+    stages = _planned(plan)
+    trials = list(dict.fromkeys(trial for trial, _ in stages))
     trials[0].load()
-    stages = [
-        (trial, stage)
-        for trial in trials
-        for stage in _stages(trial, chosen, examples=trial is trials[0])
-    ]
     answers = [list(stage.rows) for _, stage in stages]
     verdict = _beginning(plan, trials[0])
     yield verdict.model_copy(update={"rows": _flat(answers)})
@@ -79,6 +73,35 @@ def verify(plan: Plan) -> Generator[Verdict, None, None]:
             stages[i - 1][0].free()
         answers[i] = list(_attempt(stage))
         yield verdict.model_copy(update={"rows": _flat(answers)})
+
+
+def unanswered(plan: Plan) -> Verdict:
+    """What there is to say before the model is loaded: who it is, and every question."""
+    entry = registry.find(plan.model)
+    stages = _planned(plan)
+    return Verdict(
+        # Of a folder only the name, as when it is loaded: a result holds no path.
+        model=Path(entry.label).name if Path(entry.label).is_absolute() else entry.label,
+        digest=entry.digest(),
+        device=stages[0][0].device,
+        machine=platform.machine(),
+        versions=jobs.versions(PACKAGES),
+        code=code_digest(),
+        quick=plan.quick,
+        max_new_tokens=stages[0][0].tokens,
+        rows=_flat([stage.rows for _, stage in stages]),
+    )
+
+
+def _planned(plan: Plan) -> list[tuple[Trial, Stage]]:
+    chosen = variants(plan.decoders)
+    device, dtypes = place(plan, registry.find(plan.model))
+    trials = [Trial(plan.model, device, dtype, plan.quick, plan.out) for dtype in dtypes]
+    return [
+        (trial, stage)
+        for trial in trials
+        for stage in _stages(trial, chosen, examples=trial is trials[0])
+    ]
 
 
 def place(plan: Plan, entry: Entry) -> tuple[str, tuple[str, ...]]:

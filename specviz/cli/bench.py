@@ -14,10 +14,10 @@ import typer
 from specviz import jobs
 from specviz.bench import quick as first_look
 from specviz.bench.plan import Plan, Stage, budgeted
-from specviz.bench.prompts import PROMPTS, file_sha256, first_of_each, read_prompts
+from specviz.bench.prompts import PROMPTS, first_of_each, read_prompts
 from specviz.catalog import text
 from specviz.cli.command import Device, Knobs, ModelName, command
-from specviz.files import write_whole
+from specviz.files import file_sha256, write_whole
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.options import knob_settings
@@ -26,6 +26,7 @@ from specviz.recorder import check_writable, record
 SUITES = ("recap",)
 SUITE_DTYPES = ("float32", "bfloat16")
 FIRST_LOOK_TOKENS = 64
+Budget = Annotated[int | None, typer.Option(help=text("cli.bench.max_new_tokens"))]
 
 
 @command.command("bench", help=text("cli.bench"))
@@ -33,9 +34,7 @@ def bench_command(
     decoder: Annotated[str | None, typer.Option(help=text("cli.bench.decoder"))] = None,
     model: ModelName = "smollm2-135m",
     prompts: Annotated[Path | None, typer.Option(help=text("cli.bench.prompts"))] = None,
-    max_new_tokens: Annotated[
-        int | None, typer.Option(help=text("cli.bench.max_new_tokens"))
-    ] = None,
+    max_new_tokens: Budget = None,
     dtype: Annotated[list[str] | None, typer.Option(help=text("cli.bench.dtype"))] = None,
     device: Device = "auto",
     knob: Knobs = None,
@@ -47,14 +46,7 @@ def bench_command(
     output: Annotated[Path | None, typer.Option("--json", help=text("cli.bench.json"))] = None,
 ) -> None:
     if suite is None:
-        if (
-            quick
-            or headline
-            or resume
-            or sample is not None
-            or output is not None
-            or len(dtype or ()) > 1
-        ):
+        if any((quick, headline, resume, sample, output, len(dtype or ()) > 1)):
             raise InputError(text("cli.error.no_suite"))
         job = jobs.Job(
             model=model,
@@ -66,14 +58,9 @@ def bench_command(
         )
         _look(job, prompts)
         return
-    if suite not in SUITES:
-        raise InputError(text("cli.error.suite", suite=repr(suite[:40]), suites=", ".join(SUITES)))
-    if decoder is not None or knob:
-        raise InputError(text("cli.error.suite_rows"))
+    _check_suite(suite, decoder is not None or bool(knob), max_new_tokens)
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
-    if max_new_tokens is not None and max_new_tokens < 2:
-        raise InputError(text("cli.error.suite_tokens"))
     check_writable(output, (".json",))
     path = prompts or PROMPTS
     chosen = read_prompts(path)
@@ -92,6 +79,16 @@ def bench_command(
         output=output,
     )
     _measure(plan)
+
+
+def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
+    """Raises InputError; ``rows``: a decoder or a knob was named."""
+    if suite not in SUITES:
+        raise InputError(text("cli.error.suite", suite=repr(suite[:40]), suites=", ".join(SUITES)))
+    if rows:
+        raise InputError(text("cli.error.suite_rows"))
+    if max_new_tokens is not None and max_new_tokens < 2:
+        raise InputError(text("cli.error.suite_tokens"))
 
 
 def _look(job: jobs.Job, prompts: Path | None) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from specviz import verdict as verdicts
-from specviz.bench.verify import Plan, verify
+from specviz.bench.verify import Plan, unanswered, verify
 from specviz.catalog import text
 from specviz.cli.command import Device, ModelName, command
 from specviz.files import write_whole
@@ -52,6 +52,11 @@ def verify_command(
                     _tell(last.rows, found.rows)
                 last = found
                 _keep(folder / RESULT, verdicts.dumps(found))
+    except KeyboardInterrupt:
+        if last is None:  # the model was being loaded
+            last = unanswered(plan)
+            _keep(folder / RESULT, verdicts.dumps(last))
+        raise
     finally:
         if last is not None:
             _keep(folder / PAGE, verified.markdown(last).encode())

@@ -17,6 +17,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 from transformers.utils import logging as transformers_logging
 
+from specviz.files import file_sha256
 from specviz.models.base import InputError, Unsupported
 from specviz.models.hf import HFModel, HFSession, chain
 from specviz.models.hf_facts import check_architecture
@@ -103,12 +104,6 @@ def folder_digest(folder: Path) -> str:
         if file.is_file() and (file.suffix in (*WEIGHTS, ".json", ".model", ".jinja", ".txt")):
             total.update(file.name.encode() + file_sha256(file).encode())
     return total.hexdigest()[:16]
-
-
-def file_sha256(file: Path) -> str:
-    """The sha256 of a file, in hex."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _load(

@@ -134,10 +134,17 @@ def forget(label_or_path: str, packed: bool | None = None) -> None:
 
 
 def results(label: str) -> tuple[Verdict, ...]:
-    """What machines found out about a label or hub id: shipped results, then adopted ones.
+    """What machines found out about a label, a hub id or a folder: shipped results, then adopted
+    ones.
 
-    Looks at no other place for ``label``; a damaged file counts as none.
+    A result does not tell where a folder was: a folder is known by its name, given as an absolute
+    path and unless that is a label. Looks at no other place for ``label``; a damaged file counts
+    as none.
     """
+    place = os.path.expanduser(label)
+    name = Path(place).name if os.path.isabs(place) else label
+    if name in _entries and name != label:
+        return ()
     found: dict[tuple[str, ...], Verdict] = {}
     for folder in (SHIPPED, adopted()):
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -146,7 +153,7 @@ def results(label: str) -> tuple[Verdict, ...]:
             except verdicts.VerdictError as error:
                 log.warning("%s", error)
                 continue
-            if verdict.model == label:
+            if verdict.model == name:
                 found[(verdict.machine, verdict.device, verdict.digest)] = verdict
     return tuple(found.values())
 
@@ -172,7 +179,9 @@ def load(
     else:
         device = resolve_device(device)
         dtype = resolve_dtype(dtype, device, entry)
-    packed = entry.kind != "toy" and device == "cpu" and _wanted(packed)
+    if packed is None:
+        packed = packing_wanted()
+    packed = packed and entry.kind != "toy" and device == "cpu"
     key = (entry.label, device, dtype, packed)
     with _guard:
         lock = _locks.setdefault(key, Lock())
@@ -190,9 +199,8 @@ def load(
         return model
 
 
-def _wanted(packed: bool | None) -> bool:
-    if packed is not None:
-        return packed
+def packing_wanted() -> bool:
+    """Whether the environment leaves packed CPU weights on, as they are unless told otherwise."""
     return os.environ.get(PACKED, "1").strip().lower() not in ("0", "false", "no", "off")
 
 

@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 from time import time
 
-from specviz.files import cache_root
+from specviz.files import cache_root, file_sha256
 from specviz.models.base import InputError, Model, Unsupported
 
 LABEL = "smollm2-135m"
@@ -49,7 +49,7 @@ def load(device: str, dtype: str) -> Model:
 
     Raises Unsupported when the package is missing or carries other weights.
     """
-    from specviz.models.hf_load import file_sha256, load_folder
+    from specviz.models.hf_load import load_folder
 
     source = gguf_path()
     if source is None:
@@ -67,8 +67,6 @@ def load(device: str, dtype: str) -> Model:
 
 def intact(folder: Path, digest: str) -> bool:
     """Whether ``folder`` holds a complete, undamaged copy of the GGUF with this sha256."""
-    from specviz.models.hf_load import file_sha256
-
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         if (manifest["format"], manifest["gguf"]) != (FORMAT, digest):
@@ -121,7 +119,7 @@ def _write(source: Path, digest: str, folder: Path) -> None:
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from specviz.models.hf_load import file_sha256, quiet
+    from specviz.models.hf_load import quiet
 
     # The GGUF reader draws a progress bar that no verbosity setting silences.
     with quiet(), redirect_stderr(StringIO()):

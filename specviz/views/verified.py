@@ -17,6 +17,7 @@ from specviz.verdict import (
     State,
     TreePass,
     Verdict,
+    code_digest,
 )
 
 MARKS: dict[State, str] = {"held": "✓", "failed": "✗", "skipped": "–", "not yet run": "·"}
@@ -76,11 +77,13 @@ def badge(
 
 def _badge(verdict: Verdict, dtype: str, lang: str) -> Iterator[str]:
     rows = [row for row in verdict.rows if row.dtype == dtype]
+    earlier = verdict.code not in ("", code_digest())
+    code = text("verify.badge.earlier", lang) if earlier else ""
     equal = [row for row in rows if isinstance(row, Equality) and row.state == "held"]
     where = {"machine": verdict.machine, "dtype": dtype}
     failed = sum(row.state == "failed" for row in rows)
     if failed:
-        yield text("verify.badge.failed", lang, count=failed, **where)
+        yield text("verify.badge.failed", lang, count=failed, code=code, **where)
     elif equal:
         prompts = max(row.prompts for row in equal)
         other = text(f"verify.reference.{equal[0].reference.replace(' ', '_')}", lang)
@@ -88,7 +91,7 @@ def _badge(verdict: Verdict, dtype: str, lang: str) -> Iterator[str]:
         told = text("verify.badge.ties", lang, count=ties) if ties else ""
         yield text(
             "verify.badge.held", lang, count=len(equal), prompts=prompts, other=other, ties=told,
-            **where,
+            code=code, **where,
         )  # fmt: skip
 
 

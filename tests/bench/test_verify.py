@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -25,7 +26,7 @@ from specviz.models.base import InputError, Unsupported
 from specviz.models.hf_load import VERIFIED
 from specviz.models.hf_pack import PackedLinear
 from specviz.tracefile import load as load_trace
-from specviz.verdict import Equality, Row, Speed, Verdict
+from specviz.verdict import Equality, Passes, Row, Speed, Verdict
 from tests.models import tiny
 
 ROOT = Path(__file__).parents[2]
@@ -303,6 +304,69 @@ def test_contenders_take_turns_and_are_compared_with_our_own_loop() -> None:
     assert fake.order[:3] == ["aa", "ga", "ra"]
     assert fake.order[3:12] == ["aa", "ga", "ra", "gb", "rb", "ab", "rc", "ac", "gc"]
     assert len(fake.order) == 3 + 3 * 3 * 2
+
+
+def test_a_race_without_contenders_is_told_row_by_row() -> None:
+    asked = (Speed(dtype="float32", decoder="prompt_lookup"),)
+    (row,) = race(Fake(), asked, trial.variants(()))  # type: ignore[arg-type]
+    assert (row.state, row.why) == ("skipped", "It needs what is not there.")
+
+
+def test_a_margin_that_is_not_known_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Trial("toy", "cpu", "float64", True, Path())
+    monkeypatch.setattr(Trial, "_reference", lambda *arguments: (0,))
+    for margins, largest in (((None, None, None), None), ((None, 0.25, 0.125), 0.25)):
+        checks = iter(SimpleNamespace(ties=0, margin=m, equal=False) for m in margins)
+        monkeypatch.setattr(Trial, "_judge", lambda *arguments, checks=checks: next(checks))
+        row = found.equality(
+            Equality(dtype="float64", decoder="recap", reference="own loop"),
+            trial.Variant("recap", "recap"),
+        )
+        assert (row.state, row.largest_margin) == ("failed", largest)
+
+
+def test_switched_off_packing_is_not_called_useless(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Trial(str(checkpoint("llama")), "cpu", "float32", True, Path())
+    monkeypatch.setenv("SPECVIZ_PACKED", "0")
+    with pytest.raises(Unsupported) as error:
+        found.passes(Passes(dtype="float32", context=100, packed=True))
+    assert str(error.value) == "SPECVIZ_PACKED is off: unset it to try packed weights, too."
+
+
+def test_an_interrupt_while_loading_leaves_the_questions(
+    checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trial, "load", stop)
+    code, verdict, out = verified("--model", str(checkpoint("llama")), "--quick")
+    assert code == 130
+    assert (verdict.model, verdict.device, verdict.complete) == ("tiny-llama", "cpu", False)
+    assert {row.state for row in verdict.rows} == {"not yet run"}
+    assert [r.decoder for r in verdict.rows if isinstance(r, Equality)] == TITLES
+    assert str(checkpoint("llama").parent) not in (out / "verify.json").read_text("utf-8")
+    assert "questions were not come to" in (out / "verify.md").read_text("utf-8")
+
+
+def test_the_digest_of_the_code_is_of_what_could_change_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("decoding.py", "jobs.py", "models/hf.py", "drafters/recap.py", "models/peers.py",
+             "models/probe.py", "metrics.py")  # fmt: skip
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    monkeypatch.setattr(verdicts, "__file__", str(tmp_path / "verdict.py"))
+    found = [verdicts.code_digest()]
+    for name in names:
+        (tmp_path / name).write_text("y")
+        found.append(verdicts.code_digest())
+    assert len(set(found[:5])) == 5 and set(found[4:]) == {found[4]}
+    (tmp_path / "drafters" / "recap.py").rename(tmp_path / "drafters" / "zap.py")
+    assert verdicts.code_digest() != found[-1]
 
 
 def test_figures_of_papers_belong_to_the_model_they_were_made_with() -> None:

@@ -329,6 +329,28 @@ def test_an_adopted_result_replaces_the_shipped_one_of_the_same_machine(places):
     assert told()[0].startswith("verified on AMD EPYC, 2 cores, float32: 2 decoders equal")
 
 
+def test_what_earlier_code_gave_is_called_that(places, monkeypatch):
+    result(places[0], code=verdicts.code_digest())
+    held = "on AMD EPYC, 2 cores, float32: 2 decoders equal to generate on 6 prompts"
+    assert told()[0] == f"verified {held}"
+    monkeypatch.setattr("specviz.views.verified.code_digest", lambda: "0" * 16)
+    assert told()[0] == f"verified with earlier code {held}"
+    failed = Equality(dtype="float32", decoder="recap", state="failed", prompts=6)
+    result(places[0], rows=(failed,), code="1" * 16)
+    assert told()[0] == (
+        "tried with earlier code on AMD EPYC, 2 cores, float32: 1 question did not hold"
+    )
+
+
+def test_a_result_of_a_folder_is_found_by_its_name(places):
+    result(places[1], name="a.json", model="tuned")
+    result(places[1], name="b.json", model="toy")
+    assert [v.model for v in registry.results("/models/tuned")] == ["tuned"]
+    assert [v.model for v in registry.results("~/tuned/")] == ["tuned"]
+    assert registry.results("owner/tuned") == registry.results("/models/other") == ()
+    assert registry.results("/models/toy") == (), "a label of ours"
+
+
 def test_a_tie_is_never_called_equal(places):
     row = Equality(
         dtype="bfloat16", decoder="recap", state="held", prompts=6, identical=4, tied=2,

@@ -11,9 +11,10 @@ import torch
 
 from specviz.decoding import decode
 from specviz.drafters import create
+from specviz.files import file_sha256
 from specviz.models import registry, smollm2
 from specviz.models.base import InputError, Inputs, Message, Unsupported
-from specviz.models.hf_load import file_sha256, quiet
+from specviz.models.hf_load import quiet
 from specviz.tree import DraftTree
 from tests.models import tiny
 
