@@ -24,7 +24,7 @@ from specviz.models.base import InputError
 from specviz.trace import Costs
 
 REPETITIONS, LONG_REPETITIONS = 3, 1
-ABLATED_PROMPTS = 8
+ABLATED_PROMPTS = 6
 OVERHEAD_TOKENS = 48
 OVERHEAD_PROMPTS, OVERHEAD_PAIRS = 3, 4
 LENGTHS = (100, 2_000, 7_000)  # contexts at which pass costs are told
