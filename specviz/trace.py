@@ -65,8 +65,8 @@ class Costs(_Record):
     over ``rows[i]`` rows (at least two, ascending from 1) behind ``context`` cached tokens."""
 
     context: Index
-    rows: Annotated[tuple[Annotated[int, Field(ge=1, lt=2**31)], ...], Field(min_length=2)]
-    seconds: tuple[Annotated[float, Field(gt=0, le=1e7)], ...]
+    rows: Annotated[tuple[Annotated[int, Field(ge=1, le=4096)], ...], Field(min_length=2)]
+    seconds: tuple[Annotated[float, Field(ge=1e-7, le=1e5)], ...]
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Costs:
@@ -105,7 +105,7 @@ class Header(_Event):
     vocab_size: Index
     notes: tuple[str, ...] = ()
     scope: str | None = None
-    memory_rows: int = 0
+    memory_rows: Index = 0
     reused: bool = False
 
 

@@ -54,8 +54,8 @@ def loads(line: str | bytes) -> StoredEvent:
         ) from error
     if isinstance(data, dict) and data.get("type") == "header":
         schema = data.get("trace_schema")
-        if schema not in READABLE:
-            found = " ".join(str(schema)[:40].split())
+        if type(schema) is not int or schema not in READABLE:
+            found = " ".join(json.dumps(schema)[:40].split())
             known = " and ".join(map(str, READABLE))
             raise TraceError(
                 f"This trace has schema {found}, this version reads schemas {known}: "
@@ -131,9 +131,22 @@ def _check_order(events: list[StoredEvent]) -> None:
                 raise TraceError(f"This trace has two headers for the {event.role}.")
         elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
             raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
+        if isinstance(event, Prefill):
+            _check_rows(event)
         if isinstance(event, Step):
             _check_tree(event)
         seen.add((event.role, event.type))
+
+
+def _check_rows(prefill: Prefill) -> None:
+    rows = prefill.rows
+    sizes = {len(rows.positions), len(rows.ids), len(rows.logps)}
+    if rows.entropies is not None:
+        sizes.add(len(rows.entropies))
+    if len(sizes) > 1 or any(
+        len(ids) != len(logps) for ids, logps in zip(rows.ids, rows.logps, strict=True)
+    ):
+        raise TraceError("The predictions read off this trace's prompt have unequal lengths.")
 
 
 def _check_tree(step: Step) -> None:
@@ -149,6 +162,8 @@ def _check_tree(step: Step) -> None:
         at = n
     if isinstance(step.evidence, MemoryEvidence):
         for lookup in step.evidence.lookups:
+            if any(len(hit.ids) != len(hit.probs) for hit in lookup.hits):
+                raise TraceError(f"A memory row in step {step.index} of this trace is incomplete.")
             named += [lookup.node, *(max(c.node, 0) for c in lookup.candidates)]
         named += step.evidence.copied.nodes if step.evidence.copied else ()
     elif isinstance(step.evidence, Span):

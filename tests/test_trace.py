@@ -156,3 +156,37 @@ def test_the_package_itself_loads_traces(events, tmp_path) -> None:
     tf.save(tmp_path / "t.jsonl.gz", events)
     assert specviz.load(tmp_path / "t.jsonl.gz").events == tuple(events)
     assert sorted(specviz.__all__) == ["__version__", "load"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d["rows"].update(ids=[]), "unequal lengths"),
+        (lambda d: d["rows"]["logps"][0].pop(), "unequal lengths"),
+    ],
+)
+def test_predictions_of_the_prompt_have_to_be_complete(change, sentence: str) -> None:
+    rows = {"positions": [0, 1], "ids": [[1, 2], [3, 4]], "logps": [[-1, -2], [-1, -2]]}
+    whole = {
+        "type": "prefill", "seconds": 1, "token": 1, "margin": 1, "top": [[1, -0.1]], "rows": rows,
+    }  # fmt: skip
+    lines = [tf.dumps(header_event()), json.dumps(whole)]
+    assert tf.parse("\n".join(lines).encode() + b"\n").events[1].rows.positions == (0, 1)
+    change(whole)
+    with pytest.raises(TraceError, match=sentence):
+        tf.parse("\n".join([lines[0], json.dumps(whole)]).encode() + b"\n")
+
+
+def header_event() -> tr.Header:
+    return tr.Header(
+        run="r", decoder="recap", knobs={}, model="m", digest="d", device="cpu", dtype="float32",
+        machine="", versions={}, messages=(), tokens=(1, 2), eos_ids=(), max_new_tokens=4,
+        vocab_size=9,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", [True, 2.0, "2", None, [2]])
+def test_a_schema_is_a_whole_number(schema: object) -> None:
+    line = json.dumps(json.loads(tf.dumps(header_event())) | {"trace_schema": schema})
+    with pytest.raises(TraceError, match="reads schemas 1 and 2"):
+        tf.parse(line.encode() + b"\n")

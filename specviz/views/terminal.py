@@ -44,10 +44,10 @@ def heading(header: Header) -> str:
     """Decoder, model and machine in one line."""
     return text(
         "cli.heading",
-        decoder=header.decoder,
+        decoder=literal(header.decoder),
         model=literal(header.model),
-        device=header.device,
-        dtype=header.dtype,
+        device=literal(header.device),
+        dtype=literal(header.dtype),
         count=len(header.tokens),
     )
 
