@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.bench.prompts import DEFAULT_TOKENS, Prompt
-from specviz.bench.rows import Row
+from specviz.bench.rows import Row, interleaved
 from specviz.trace import Header
 from specviz.verdict import code_digest
 
@@ -65,6 +65,10 @@ class Part:
             for i in range(self.repetitions)
             for j, prompt in enumerate(self.prompts)
         ]
+
+    def sequence(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """``rows`` of this part as they run, ``base`` in between."""
+        return tuple(rows) if self.base is None else interleaved(rows, self.base)
 
     def weight(self, prompt: Prompt) -> float:
         """About how long a unit takes, in tokens of one row."""

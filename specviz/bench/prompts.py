@@ -33,6 +33,9 @@ def read_prompts(path: str | Path = PROMPTS) -> tuple[Prompt, ...]:
     Either our shape, ``{"prompt", "category", "id", "tokens"}`` with all but the first optional,
     or Spec-Bench's, ``{"question_id", "category", "turns"}``, of which the first turn is asked.
     """
+    path = Path(path)
+    if not path.name:  # such as "."
+        raise InputError(f'"{path}" is a folder: choose a file with prompts.')
     document = open_document(path)
     prompts: list[Prompt] = []
     for number, line in enumerate(document.text.split("\n"), start=1):
@@ -43,6 +46,10 @@ def read_prompts(path: str | Path = PROMPTS) -> tuple[Prompt, ...]:
             raise InputError(
                 f"Line {number} of {document.name} is not a JSON object with the key prompt or "
                 "turns."
+            )
+        if any("\ud800" <= char <= "\udfff" for char in prompt.text + prompt.category + prompt.id):
+            raise InputError(
+                f"Line {number} of {document.name} holds half a character: write it anew."
             )
         prompts.append(prompt)
     if not prompts:

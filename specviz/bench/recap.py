@@ -12,13 +12,14 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+from specviz.bench.kept import fitting
 from specviz.bench.ledger import Ledger
 from specviz.bench.long import long_prompt
 from specviz.bench.overhead import overhead
 from specviz.bench.plan import Part, Plan, Stage, identity, tokens_of
 from specviz.bench.prompts import Prompt, repeated, spread_over
 from specviz.bench.report import result
-from specviz.bench.rows import ABLATIONS, HEADLINE, LONG, interleaved, rotated
+from specviz.bench.rows import ABLATIONS, HEADLINE, LONG, rotated
 from specviz.bench.runner import Place, Runner, warm_rows
 from specviz.models.base import InputError
 from specviz.trace import Costs
@@ -55,8 +56,9 @@ class Suite:
         runner = next(iter(self._runners.values()))
         self._prompts = prompts = self._fitting(runner)
         header = runner.header(prompts[0])
-        self.ledger = Ledger(plan.output, identity(plan, prompts, header), plan.resume)
         parts, without = self._parts(runner)
+        told = identity(plan, prompts, header)
+        self.ledger = Ledger(plan.output, told, plan.resume, fitting(parts))
         try:
             yield from self._all(parts, runner)
         finally:
@@ -117,13 +119,9 @@ class Suite:
     def _measure(self, part: Part) -> Generator[Stage, None, None]:
         pending = [k for k in part.units() if k[0] not in self.ledger.units]
         total = len(part.units())
-        if not pending:
-            return
         runner = self._runners[part.dtype]
-        yield from self._prepare(runner, part)
-        rows = runner.runnable(part.rows)
-        if part.base is not None:
-            rows = interleaved(rows, part.base)
+        yield from self._prepare(runner, part, bool(pending))
+        rows = part.sequence(runner.runnable(part.rows))
         for i, (key, repetition, number, prompt) in enumerate(pending):
             yield self._stage(part, total - len(pending) + i, total)
             started = monotonic()
@@ -143,8 +141,11 @@ class Suite:
         left = self._spent / self._done * self._still if self._done else None
         return Stage(part.name, part.dtype, done, total, left)
 
-    def _prepare(self, runner: Runner, part: Part) -> Generator[Stage, None, None]:
-        """Costs, warm kernels, warm memories: nothing of it is timed."""
+    def _prepare(
+        self, runner: Runner, part: Part, pending: bool
+    ) -> Generator[Stage, None, None]:
+        """Costs, warm kernels, warm memories: nothing of it is timed. Of a part with nothing
+        ``pending`` only the costs, which the file may have lost."""
         if any(row.peer for row in part.rows):
             runner.load_peer()
         gc.freeze()  # what is loaded stays: collecting before every run need not look at it
@@ -153,7 +154,7 @@ class Suite:
             lengths += LENGTHS
         for stock in sorted({row.packed is False for row in part.rows}):
             yield from self._costs(runner, lengths, stock)
-        if part.name == "long":
+        if part.name == "long" or not pending:
             return  # the passes over a long prompt are warm enough after the other parts
         rows = runner.runnable(part.rows)
         for done in runner.warm_up(rows, part.prompts[0]):

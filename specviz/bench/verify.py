@@ -107,6 +107,8 @@ def _planned(plan: Plan) -> list[tuple[Trial, Stage]]:
 def place(plan: Plan, entry: Entry) -> tuple[str, tuple[str, ...]]:
     """Device and dtypes by name; without a wish the usual one, and in a whole run a second one."""
     if entry.kind == "toy":
+        for dtype in plan.dtypes or ("auto",):
+            registry.load(plan.model, plan.device, dtype)  # refuses what a toy cannot
         own_device, own_dtype = next(iter(entry.dtypes.items()))
         return own_device, (own_dtype,)
     device = registry.resolve_device(plan.device)

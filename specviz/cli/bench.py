@@ -13,6 +13,7 @@ import typer
 
 from specviz import jobs
 from specviz.bench import quick as first_look
+from specviz.bench.alone import alone
 from specviz.bench.plan import Plan, Stage, budgeted
 from specviz.bench.prompts import PROMPTS, first_of_each, read_prompts
 from specviz.catalog import text
@@ -78,7 +79,8 @@ def bench_command(
         resume=resume,
         output=output,
     )
-    _measure(plan)
+    with alone(output):
+        _measure(plan)
 
 
 def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
@@ -113,11 +115,16 @@ def _measure(plan: Plan) -> None:
     """Measure; the figures go to the plan's output or to standard output."""
     from specviz.bench.recap import Suite  # with the loop and its drafters: not for a first look
 
-    suite, meter = Suite(plan), _Meter()
+    suite, meter, told = Suite(plan), _Meter(), False
     stages = suite.measure()
     try:
         while True:
-            meter.show(next(stages))
+            stage = next(stages)
+            if suite.ledger.again and not told:
+                told = True
+                meter.clear()
+                typer.echo(text("cli.bench.again", count=suite.ledger.again), err=True)
+            meter.show(stage)
     except StopIteration as done:
         found = done.value
     except KeyboardInterrupt:

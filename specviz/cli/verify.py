@@ -121,5 +121,8 @@ def adopt_result(path: Path) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, verdicts.dumps(verdict))
     except OSError as error:
-        raise _unwritable(place.parent, error) from error
+        reason = error.strerror or str(error)
+        raise InputError(
+            text("cli.verify.error.cache", path=place.parent, reason=reason)
+        ) from error
     return place

@@ -176,6 +176,29 @@ def test_other_shapes_are_refused_with_the_line(tmp_path: Path, line: str) -> No
         read_prompts(path)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [r'{"prompt": "a\ud800"}', r'{"turns": ["\udc00"]}', r'{"prompt": "x", "category": "\udfff"}',
+     r'{"prompt": "x", "id": "\ud83d"}'],
+)  # fmt: skip
+def test_half_a_character_is_refused_with_the_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(r'{"prompt": "\ud83d\ude00"}' + f"\n{line}\n")
+    with pytest.raises(InputError) as error:
+        read_prompts(path)
+    assert str(error.value) == "Line 2 of p.jsonl holds half a character: write it anew."
+
+
+def test_a_folder_without_a_name_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (".", "/"):
+        with pytest.raises(InputError) as error:
+            read_prompts(path)
+        assert str(error.value) == f'"{path}" is a folder: choose a file with prompts.'
+
+
 def test_the_shipped_prompts_are_six_kinds_of_four() -> None:
     prompts = read_prompts()
     assert shares(prompts) == dict.fromkeys(

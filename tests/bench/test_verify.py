@@ -240,6 +240,9 @@ def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
         (["--model", "toy", "--out", "taken"], "taken is a file: choose a folder for --out."),
         (["--model", "toy", "--out", "no/such"], "no/such cannot be written (No such file or"),
         (["--model", "smollm2-135m", "--dtype", "int3"], "dtype cannot be 'int3': give auto or"),
+        (["--model", "toy", "--dtype", "nix"], "The model toy computes on cpu in float64 only:"),
+        (["--model", "toy", "--dtype", "auto", "--dtype", "float32"], "The model toy computes"),
+        (["--model", "toy", "--device", "cuda"], "The model toy computes on cpu in float64 only:"),
         (["--adopt", "absent.json"], "absent.json cannot be read: No such file or directory."),
         (["--adopt", "taken"], "taken is no result of `specviz verify`, or a damaged one: give"),
         (["--adopt", "old.json"], "old.json has schema 99, this specviz reads 1: verify again."),
@@ -253,6 +256,7 @@ def test_what_cannot_be_used_is_one_sentence(
     assert main(["verify", *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith(sentence) and captured.err.count("\n") == 1
+    assert sorted(p.name for p in Path().iterdir()) == ["old.json", "taken"]
 
 
 def test_a_refused_model_leaves_no_result() -> None:
@@ -440,6 +444,29 @@ def test_an_adopted_result_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["models"]) == 0
     assert "float64: 1 decoder equal to plain decoding on 3 prompts" in capsys.readouterr().out
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_its_way_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    verified("--model", "toy", "--quick", "--decoder", "recap")
+    capsys.readouterr()
+    (tmp_path / "cache").write_text("in the way")
+    assert main(["verify", "--adopt", "out/verify.json"]) == 2
+    assert capsys.readouterr().err == (
+        f"{tmp_path / 'cache' / 'verified'} cannot be written (Not a directory): set SPECVIZ_CACHE "
+        "to a folder that can be.\n"
+    )
+
+
+def test_a_damaged_result_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    registry.adopted().mkdir(parents=True)
+    (registry.adopted() / "broken.json").write_text("{}x")
+    for _ in range(2):  # again each time one asks
+        caplog.clear()
+        assert main(["models"]) == 0
+        (line,) = caplog.messages
+        assert line.startswith("broken.json is no result of `specviz verify`, or a damaged one:")
 
 
 def test_the_committed_schema_is_current() -> None:
