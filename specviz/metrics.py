@@ -59,9 +59,12 @@ def _ratio(baseline: float | None, decoder: float | None) -> float | None:
 
 
 def speedup_decode(trace: Trace) -> float | None:
-    """The baseline's decode seconds per token over the decoder's, prefill excluded."""
+    """The baseline's decode seconds per token over the decoder's, prefill excluded.
+
+    None before the baseline has ended: its first tokens alone would give a verdict that changes.
+    """
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
-    if decoder is None or baseline is None:
+    if decoder is None or baseline is None or baseline.finish is None:
         return None
     return _ratio(decode_seconds_per_token(baseline), decode_seconds_per_token(decoder))
 
@@ -69,7 +72,9 @@ def speedup_decode(trace: Trace) -> float | None:
 def speedup_total(trace: Trace) -> float | None:
     """The same with prefill, per emitted token."""
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
-    if decoder is None or baseline is None or not decoder.tokens or not baseline.tokens:
+    if decoder is None or baseline is None or not decoder.tokens or baseline.finish is None:
+        return None
+    if not baseline.tokens:
         return None
     return _ratio(
         seconds(baseline)["total"] / len(baseline.tokens),
@@ -122,7 +127,7 @@ def breakdown(trace: Trace) -> dict[str, float] | None:
     (``speedup_decode``) leaves out. None while there is no baseline to compare with.
     """
     decoder, baseline = trace.run("decoder"), trace.run("baseline")
-    if decoder is None or baseline is None:
+    if decoder is None or baseline is None or baseline.finish is None:
         return None
     tokens, plain = tau(decoder), decode_seconds_per_token(baseline)
     spent = seconds(decoder)

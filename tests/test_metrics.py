@@ -33,6 +33,9 @@ def header(role: str, decoder: str) -> Header:
     )  # fmt: skip
 
 
+END = Finish(role="baseline", reason="length", tokens=2, seconds=1.0)
+
+
 def ten_nodes() -> list[Node]:
     """A root and ten drafts; 1 and 2 are right, 2 has a child that is not."""
     tree = [node(0, -1, 1), node(1, 0, 2), node(2, 1, 50), node(9, 2, 9)]
@@ -109,6 +112,7 @@ def measured(*steps: Step, costs: Costs | None) -> Trace:
             header("decoder", "recap").model_copy(update={"costs": costs}), prefill("decoder"),
             *steps, header("baseline", "autoregressive"), prefill("baseline"),
             step(0, [node(0, -1, 1)], (), (1,), 0.5).model_copy(update={"role": "baseline"}),
+            END,
         )
     )  # fmt: skip
 
@@ -181,6 +185,7 @@ def test_a_loss_is_shown_as_a_loss() -> None:
             header("decoder", "recap"), prefill("decoder"), step(0, ten_nodes(), (), (1,), 0.8),
             header("baseline", "autoregressive"), prefill("baseline"),
             step(0, [node(0, -1, 1)], (), (1,), 0.4).model_copy(update={"role": "baseline"}),
+            END,
         )
     )  # fmt: skip
     assert metrics.speedup_decode(trace) == pytest.approx(0.5)
@@ -199,3 +204,18 @@ def test_tie_caps_are_two_units_in_the_last_place() -> None:
     assert tie_cap("bfloat16", -15.9) == 0.125
     assert tie_cap("float16", 20.0) == 0.03125
     assert tie_cap("float32", 20.0) == 1e-3
+
+
+def test_a_plain_run_that_goes_on_gives_no_verdict_yet() -> None:
+    """Its first tokens may be slow or quick; the verdict would change while people look."""
+    kept = step(0, ten_nodes(), (1, 2), (1, 2, 50), 1)
+    plain = step(0, [node(0, -1, 1)], (), (1,), 0.5).model_copy(update={"role": "baseline"})
+    begun = (
+        header("decoder", "recap"), prefill("decoder"), kept,
+        header("baseline", "autoregressive"), prefill("baseline"), plain,
+    )  # fmt: skip
+    for events, speed in ((begun, None), ((*begun, END), 1.5)):
+        trace = Trace(events)
+        assert metrics.speedup_decode(trace) == speed
+        assert (metrics.breakdown(trace) is None) is (speed is None)
+        assert (metrics.speedup_total(trace) is None) is (speed is None)
