@@ -903,3 +903,13 @@ def test_scene_is_a_pure_function(show: Callable[..., Page]) -> None:
 
 def test_hostile_texts_cover_the_list() -> None:
     assert {t for t in HOSTILE if t.encode() in PIECES} == set(HOSTILE)
+
+
+def test_a_step_whose_best_continuations_were_not_recorded_is_drawn(
+    show: Callable[..., Page],
+) -> None:
+    made = step(random.Random(1), 0, 16, 6, 0)
+    bare = tuple(n.model_copy(update={"top": ()}) for n in made.nodes)
+    for change in ({"nodes": bare}, {"nodes": bare, "evidence": None}):
+        page = show(bundle([made.model_copy(update=change)]), start_step=0)
+        assert page.locator(".caption .main").inner_text().startswith("No guess right")

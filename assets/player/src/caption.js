@@ -148,8 +148,9 @@ function whole(model, step) {
   }
   if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
   const margin = { number: step.nodes[end].margin, digits: 2 };
-  const p = share(Math.exp(step.nodes[end].top[0][1]));
-  const reason = because(model, step, end) ?? say("why.target", { bonus, p, margin });
+  const [best] = step.nodes[end].top; // a recording need not hold any
+  const p = best && share(Math.exp(best[1]));
+  const reason = because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
   if (!children.length) return { main: say("full", params), why: reason };
   const wrong = distinct(children);
   return {
