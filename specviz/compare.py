@@ -133,23 +133,23 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
+def compare(a: Trace, b: Trace, names: tuple[str, str] = ("A", "B")) -> Comparison:
     """Align the decoders' runs of two traces; raises TraceError when that would mean nothing.
 
     The prompt's tokens and the weights have to be the same; decoder, knobs, budget, dtype and
-    machine may differ.
+    machine may differ. ``names`` tell in a refusal which trace is meant.
     """
-    one, other = _run(a), _run(b)
+    one, other = _run(a, names[0]), _run(b, names[1])
     if one.header.digest != other.header.digest:
-        names = [f"{r.header.model} ({r.header.digest[:8]})" for r in (one, other)]
+        models = [f"{r.header.model} ({r.header.digest[:8]})" for r in (one, other)]
         raise TraceError(
-            f"These are runs of different weights, {names[0]} and {names[1]}: "
+            f"These are runs of different weights, {models[0]} and {models[1]}: "
             "compare two runs of one model."
         )
     if one.header.tokens != other.header.tokens:
         lengths = [len(r.header.tokens) for r in (one, other)]
         raise TraceError(
-            f"These are runs of different prompts, of {lengths[0]} and {lengths[1]} tokens: "
+            f"These are runs of different prompts, of lengths {lengths[0]} and {lengths[1]}: "
             "compare two runs of one prompt."
         )
     at = first_difference(one.tokens, other.tokens)
@@ -163,10 +163,12 @@ def compare(a: Trace, b: Trace) -> Comparison:
     )  # fmt: skip
 
 
-def _run(trace: Trace) -> Run:
+def _run(trace: Trace, name: str) -> Run:
     run = trace.run("decoder")
     if run is None or run.prefill is None:
-        raise TraceError("This trace was cut before its first token: choose a longer one.")
+        raise TraceError(
+            f"The trace {name!r} was cut before its first token: choose a longer one."
+        )
     return run
 
 

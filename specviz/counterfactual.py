@@ -23,7 +23,7 @@ from specviz.trace import SCHEMA, Event, Header, Recording, Run, Trace, TraceErr
 
 Decode = Callable[[jobs.Job], Iterator[Event]]
 # Why a recording cannot be compared with directly, so that a control run is made.
-Reason = Literal["memory", "costs", "knobs", "version", "machine"]
+Reason = Literal["memory", "device", "costs", "knobs", "version", "machine"]
 HALF = ("bfloat16", "float16")  # whose rounding is another one where the arithmetic differs
 
 
@@ -89,7 +89,9 @@ def reasons(trace: Trace) -> tuple[Reason, ...]:
     found: list[Reason] = []
     if header.memory_rows > 0:
         found.append("memory")
-    if _unpriced(header):
+    if moved(header):
+        found.append("device")
+    elif _unpriced(header):
         found.append("costs")
     if gone(header):
         found.append("knobs")
@@ -131,7 +133,7 @@ def run_counterfactual(
         job = replace(job, costs=_header(control).costs)
     after = yield from repeat(trace, job, decode)
     # Only the run's own header says where it was made, the model being loaded by then.
-    if elsewhere(_header(trace), _header(after)):
+    if "device" not in why and elsewhere(_header(trace), _header(after)):
         why = (*why, "machine")
         if control is None:
             control = yield from repeat(trace, change(trace), decode)
@@ -166,8 +168,8 @@ def _check_same(recorded: Header, now: Header) -> None:
         )
     if recorded.tokens != now.tokens:
         raise InputError(
-            f"The prompt of the recording has {len(recorded.tokens)} tokens, but {now.model} reads "
-            f"it as {len(now.tokens)} other ones here: record the run again first."
+            f"The prompt of the recording is not the same tokens to {now.model} here "
+            f"({len(recorded.tokens)} recorded, {len(now.tokens)} now): record the run again first."
         )
 
 
@@ -210,6 +212,20 @@ def gone(header: Header) -> tuple[str, ...]:
     return tuple(found)
 
 
+def moved(header: Header) -> bool:
+    """Whether the recorded device or dtype cannot be had here, so that a run takes what can."""
+    entry = registry.find(header.model)
+    if entry.kind == "toy":
+        return header.device not in entry.dtypes
+    try:
+        if header.device != "cpu":  # which needs no torch to be found out
+            registry.resolve_device(header.device)
+        registry.resolve_dtype(header.dtype, header.device, entry)
+    except InputError:
+        return True
+    return False
+
+
 def _knobs(header: Header) -> Knobs:
     """The recorded knobs; what is gone, or what an older recording lacks, has its default."""
     lost = gone(header)
@@ -227,6 +243,7 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
         ) from error
     *system, user = header.messages
     old = header.trace_schema < SCHEMA  # knew nothing of packed weights
+    away = moved(header)
     return jobs.Job(
         model=header.model,
         decoder=header.decoder,
@@ -234,10 +251,10 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
         system=system[0].text if system else None,
         knobs=knobs,
         max_new_tokens=header.max_new_tokens,
-        device=header.device,
-        dtype=header.dtype,
-        packed=None if old else header.packed,
-        costs=header.costs,
+        device="auto" if away else header.device,
+        dtype="auto" if away else header.dtype,
+        packed=None if old or away else header.packed,
+        costs=None if away else header.costs,
         baseline=False,
         scope=header.scope or "default",
     )

@@ -113,3 +113,20 @@ def test_the_figures_name_the_recycled_hits(capsys: pytest.CaptureFixture[str]) 
     assert run("replay", TEA) == 0
     line = "25 accepted guesses came from memory rows that refused branches had written"
     assert line in capsys.readouterr().out.splitlines()
+
+
+def test_one_trace_given_twice_counts_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("report", TEA, "--json") == 0
+    once = capsys.readouterr().out
+    assert run("report", TEA, TEA, "--json") == 0
+    found = capsys.readouterr()
+    assert found.out == once
+    assert found.err == f"{TEA}: the same trace as {TEA}, so it is counted once.\n"
+
+
+def test_a_table_is_not_chosen_for_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("export", TEA, "-o", tmp_path / "x.html", "--table", "steps") == 2
+    assert capsys.readouterr().err.startswith("--table chooses what a CSV holds")
+    assert not (tmp_path / "x.html").exists()

@@ -115,9 +115,10 @@ def test_texts_that_part_are_compared_up_to_there() -> None:
          "These are runs of different weights, m (dddddddd) and n (eeeeeeee): "
          "compare two runs of one model."),
         (traced(tokens=(1, 2, 3)),
-         "These are runs of different prompts, of 2 and 3 tokens: compare two runs of one prompt."),
+         "These are runs of different prompts, of lengths 2 and 3: "
+         "compare two runs of one prompt."),
         (Trace((header(),)),
-         "This trace was cut before its first token: choose a longer one."),
+         "The trace 'B' was cut before its first token: choose a longer one."),
     ],
 )  # fmt: skip
 def test_runs_that_have_nothing_in_common_are_refused(other: Trace, sentence: str) -> None:

@@ -31,11 +31,13 @@ from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import build_form, check_model, control, first_model, whole
+from specviz.ui.inspect import Inspect
 from specviz.ui.lines import ended_line
 from specviz.ui.live import INTERVAL, Stage, Tick, follow, stage_of
 from specviz.ui.memory import MOST_SCOPES, Memory, room
+from specviz.ui.panes import emptied
 from specviz.ui.visit import KEPT_RUNS, Desk, Live, Visit
-from specviz.ui.whatif import Again, WhatIf
+from specviz.ui.whatif import Again, WhatIf, check_trusted
 
 JOB = Job(model="toy", prompt="This is the house that Jack built.\nThis is", max_new_tokens=60)
 
@@ -161,6 +163,74 @@ def test_a_press_of_run_that_came_too_late_leaves_a_waiting_what_if_alone_and_th
         "error", "Too many runs are waiting: try again in a minute.",
     )  # fmt: skip
     assert waiting.ended
+
+
+def test_a_what_if_that_only_waited_gives_its_buttons_back_at_stop() -> None:
+    own = WhatIf(an_actions())
+    waiting = Again(JOB, trace=toy_trace(), change="no-level1")
+    visit = Visit(live=waiting)
+    assert own.stopped(visit) == (KEEP,) * 4  # it still waits
+    own.actions.stop(visit)
+    run, stop, beside, line = own.stopped(visit)
+    assert (run["interactive"], stop["visible"], beside["interactive"]) == (True, False, True)
+    assert line == "Stopped: nothing was compared."
+    visit.live = Again(JOB, trace=toy_trace(), started=True, stopped=True)
+    assert own.stopped(visit) == (KEEP,) * 4  # its own end says it
+
+
+def test_a_new_what_if_and_one_that_failed_show_no_older_picture(tmp_path: Path) -> None:
+    own, visit = WhatIf(an_actions()), Visit(shown="a")
+    own.actions.desk.publish("a", toy_trace())
+    request: Any = SimpleNamespace(session_hash="s")
+    for name in ("no-level1", None):
+        *_, words, plot, table = own.begin(visit, name, "toy", request)
+        assert words and (plot["visible"], table["visible"]) == (False, False)
+        visit.live = None
+    (tmp_path / "x.jsonl").write_text("{")
+    _, words, plot, table = own.beside(visit, str(tmp_path / "x.jsonl"))
+    assert words and (plot["visible"], table["visible"]) == (False, False)
+
+
+def test_the_model_that_a_trace_names_is_not_loaded_unless_somebody_chose_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def named(model: str) -> Trace:
+        first, *rest = toy_trace().events
+        return Trace((first.model_copy(update={"model": model}), *rest))
+
+    folder = str(tmp_path)
+    for model in ("evil/model", folder):
+        with pytest.raises(InputError, match=f"^This trace names the model {model}: choose it"):
+            check_trusted(named(model), "toy")
+        check_trusted(named(model), model)
+        monkeypatch.setitem(registry._loaded, (model, "cpu", "float32", False), object())
+        check_trusted(named(model), "toy")
+        monkeypatch.setenv("SPACE_ID", "a/b")  # where only labels run, whatever is chosen
+        with pytest.raises(InputError, match=r"^This public page runs "):
+            check_trusted(named(model), model)
+        monkeypatch.delenv("SPACE_ID")
+    check_trusted(toy_trace(), "")
+
+
+def test_a_pane_that_cannot_be_made_is_empty_and_says_so() -> None:
+    with gr.Blocks():
+        outputs = [gr.HTML(), gr.Plot(), gr.Dataframe()]
+    assert emptied(outputs, "bug") == ("bug", None, {"headers": [""], "data": []})
+
+
+def test_a_negative_margin_is_none_and_a_file_added_twice_counts_once(tmp_path: Path) -> None:
+    desk = Desk()
+    desk.publish("a", toy_trace())
+    inspect, visit = Inspect(desk, (), "en"), Visit(shown="a")
+    assert inspect.rejects(visit, "all", "all", -5, "", False) == inspect.rejects(
+        visit, "all", "all", 0, "", False
+    )
+    path = tmp_path / "a.jsonl"
+    save(path, toy_trace().events)
+    added, wrong, _ = inspect.add([str(path)], {})
+    assert wrong == ""
+    again, wrong, _ = inspect.add([str(path)], added)
+    assert again == added and wrong == "a.jsonl was added already: it is counted once."
 
 
 def test_the_first_change_that_fits_is_chosen_once_a_run_is_shown() -> None:
@@ -481,7 +551,7 @@ def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
     assert (visit.shown, visit.own) == ("before", [])
     monkeypatch.setattr("specviz.ui.actions.card", broken)
     *kept, line = actions.summaries(visit)
-    assert kept == [KEEP] * 8 and told(line) == bug
+    assert kept == [None] * 6 + ["[]", KEEP] and told(line) == bug  # nothing of the run before
     assert caplog.text.count("RuntimeError: a secret detail") == 4
 
 

@@ -23,7 +23,7 @@ from specviz.counterfactual import (
 from specviz.models.base import InputError
 from specviz.options import knob_settings
 from specviz.recorder import Meter, check_writable
-from specviz.trace import Event, Trace
+from specviz.trace import Event, Trace, TraceError
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
 from specviz.views import difference, terminal
@@ -36,8 +36,8 @@ def compare_command(
     second: Annotated[Path, typer.Argument(help=text("cli.compare.trace"))],
     as_json: AsJson = False,
 ) -> None:
-    a, b = load_trace(first), load_trace(second)
-    found = compare(a, b)
+    a, b = (_loaded(path) for path in (first, second))
+    found = compare(a, b, (str(first), str(second)))
     names = (text("compare.name.a"), text("compare.name.b"))
     if as_json:
         typer.echo(json.dumps(difference.to_object(found), ensure_ascii=False))
@@ -62,6 +62,8 @@ def whatif_command(
     trace = load_trace(path)
     names, knobs = tuple(named or ()), knob_settings(knob or [])
     if listed:
+        if names or knobs or output or every:
+            raise InputError(text("cli.whatif.list_alone"))
         _list(offered(trace), as_json)
         return
     if every:
@@ -72,6 +74,8 @@ def whatif_command(
     if not names and not knobs:
         raise InputError(text("cli.whatif.nothing"))
     change(trace, names, knobs)  # says what is wrong before anything is written or loaded
+    if output is not None and output.resolve() == path.resolve():
+        raise InputError(text("cli.whatif.same_file", path=output))
     check_writable(output, TRACE_ENDINGS)
     outcome = _followed(run_counterfactual(trace, names, knobs), trace)
     if output is not None:
@@ -87,6 +91,14 @@ def whatif_command(
                   phrase))  # fmt: skip
     if output is not None:
         typer.echo(text("cli.saved", path=output))
+
+
+def _loaded(path: Path) -> Trace:
+    """A trace; of two files a refusal has to say which."""
+    try:
+        return load_trace(path)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from error
 
 
 def _print(lines: Iterator[str]) -> None:
@@ -122,15 +134,20 @@ def _list(found: Sequence[Change], as_json: bool) -> None:
     _print(_columns(list(questions.items())) if questions else iter(()))
 
 
-def _followed(events: Generator[Event, None, Any], trace: Trace) -> Any:
-    """What a generator of events returns, its progress told on stderr."""
+def _followed(events: Generator[Event, None, Any], trace: Trace, label: str = "") -> Any:
+    """What a generator of events returns, its progress told on stderr; where that is no terminal,
+    in the one line ``label`` if there is one."""
     run = trace.run("decoder")
     meter = Meter(run.header.max_new_tokens if run else 0)
+    if label and not meter.live:
+        typer.echo(label, err=True)
     try:
         with closing(events):
             while True:
                 try:
-                    meter.add(next(events))
+                    event = next(events)
+                    if meter.live or not label:
+                        meter.add(event)
                 except StopIteration as done:
                     return done.value
     finally:
@@ -150,8 +167,11 @@ def _all(trace: Trace, as_json: bool) -> None:
     """Every change by itself, by how many passes it saves; then what would have had the refused."""
     change(trace)  # says what is wrong where nothing is offered
     control, outcomes, why = None, [], ()
-    for each in offered(trace):
-        outcome = _followed(run_counterfactual(trace, (each.name,), control=control), trace)
+    fitting = offered(trace)
+    for i, each in enumerate(fitting, 1):
+        label = text("cli.whatif.trying", done=i, total=len(fitting), name=each.name)
+        events = run_counterfactual(trace, (each.name,), control=control)
+        outcome = _followed(events, trace, label)
         outcomes.append(outcome)
         if outcome.reasons:  # the first one made the control run, which serves them all
             control, why = outcome.before, outcome.reasons

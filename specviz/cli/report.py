@@ -57,7 +57,13 @@ def _read(paths: list[Path]) -> tuple[list[tuple[str, Trace]], list[dict[str, st
     damaged: list[dict[str, str]] = []
     for path in paths:
         try:
-            traces.append((str(path), load_trace(path)))
+            trace = load_trace(path)
+            first = next((name for name, known in traces if known == trace), None)
+            if first is None:
+                traces.append((str(path), trace))
+            else:
+                line = text("cli.report.twice", path=path, first=first)
+                typer.echo(terminal.literal(line), err=True)
         except TraceError as error:
             damaged.append({"file": str(path), "message": str(error)})
             typer.echo(terminal.literal(f"{path}: {error}"), err=True)

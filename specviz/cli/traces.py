@@ -76,17 +76,19 @@ def export_command(
     path: TraceFile,
     output: Annotated[Path, typer.Option("--output", "-o", help=text("cli.export.output"))],
     table: Annotated[
-        Literal["rejects", "steps", "candidates", "memory"],
+        Literal["rejects", "steps", "candidates", "memory"] | None,
         typer.Option(help=text("cli.export.table")),
-    ] = "rejects",
+    ] = None,
 ) -> None:
     trace = load_trace(path)
     check_writable(output, EXPORT_ENDINGS)
     if output.name.endswith(".html"):
+        if table is not None:
+            raise InputError(text("cli.error.table"))
         from specviz.player import export_html
 
         content = export_html(trace, audited=not audit(trace))
     else:
-        content = TABLES[table].to_csv(trace)
+        content = TABLES[table or "rejects"].to_csv(trace)
     write_whole(output, content.encode())
     typer.echo(text("cli.exported", path=output))

@@ -199,6 +199,12 @@ def load(
         return model
 
 
+def is_loaded(label: str) -> bool:
+    """Whether a model of this label is in memory, in whatever dtype."""
+    with _guard:
+        return any(key[0] == label for key in _loaded)
+
+
 def packing_wanted() -> bool:
     """Whether the environment leaves packed CPU weights on, as they are unless told otherwise."""
     return os.environ.get(PACKED, "1").strip().lower() not in ("0", "false", "no", "off")

@@ -263,7 +263,8 @@ class Actions:
             shown = facts(card(trace, self.lang))
             return *charts, shown, Memory(self.lang).line(visit), KEEP
         except Exception as error:
-            return *(KEEP,) * (len(CHARTS) + 2), self.failed(error)
+            # Not those of the run before: empty, and the status says why.
+            return *(None,) * len(CHARTS), facts([]), KEEP, self.failed(error)
 
     def choose(self, decoder: str) -> list[Any]:
         """Description, then every group of knobs: only the chosen decoder's are visible."""

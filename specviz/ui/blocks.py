@@ -70,6 +70,12 @@ def status(text: str = "", kind: str = "", done: int = 0, total: int = 0) -> str
     )
 
 
+def said(line: str) -> str:
+    """The words of a status, for what stands far below it."""
+    words: str = json.loads(line)["text"]
+    return words
+
+
 def facts_list(elem_id: str | None = None) -> gr.HTML:
     """A list of labels and values: its value comes from ``facts``."""
     return gr.HTML(

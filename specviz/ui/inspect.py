@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Inspect:
     ) -> tuple[Any, ...]:
         """Sentence and table of the refused guesses."""
         every = rejects.rejects(self.trace(visit))
-        rows = rejects.select(every, which, find or "", source, lead or None)
+        rows = rejects.select(every, which, find or "", source, max(0.0, lead or 0) or None)
         said = text("ui.rejects.count", self.lang, count=len(every), shown=len(rows))
         titles, cells = rejects.table(rows[:MOST_ROWS], self.lang, more)
         return self._limited(said, rows), self._table(titles, cells)
@@ -65,11 +66,12 @@ class Inspect:
         titles, cells = memory_table.table(rows[:MOST_ROWS], trace.pieces, self.lang)
         return self._limited(said, rows), self._table(titles, cells)
 
-    def report(self, visit: Visit, by: str, added: list[Group]) -> tuple[Any, ...]:
+    def report(self, visit: Visit, by: str, added: dict[str, list[Group]]) -> tuple[Any, ...]:
         """Sentences, picture and table about all runs of the shown decoder."""
+        more = [group for groups in added.values() for group in groups]
         run = self.trace(visit).run("decoder")
         decoder = run.header.decoder if run else ""
-        groups = report.pool([*self._recorded(decoder), *self._own(visit), *added])
+        groups = report.pool([*self._recorded(decoder), *self._own(visit), *more])
         mine = next((g for g in groups if g.decoder == decoder), None)
         said: list[str] = []
         for group in sorted(groups, key=lambda g: g is not mine):
@@ -102,14 +104,19 @@ class Inspect:
         return report.report([(text("ui.report.own", self.lang), self.trace(visit))])
 
     def add(
-        self, paths: Sequence[str] | None, added: list[Group]
-    ) -> tuple[list[Group], str, Any]:
-        """The groups of more trace files, what is wrong with some, whether to offer Clear."""
-        found, wrong = list(added), []
+        self, paths: Sequence[str] | None, added: dict[str, list[Group]]
+    ) -> tuple[dict[str, list[Group]], str, Any]:
+        """The groups of more trace files by the files' digests, what is wrong with some, whether
+        to offer Clear."""
+        found, wrong = dict(added), []
         for path in (paths or ())[:MOST_FILES]:
             name = shortened(Path(path).name)
             try:
-                found += report.report([(name, load(path))])
+                groups = report.report([(name, load(path))])
+                digest = sha256(Path(path).read_bytes()).hexdigest()
+                if digest in found:
+                    wrong.append(text("ui.report.twice", self.lang, name=name))
+                found[digest] = groups
             except TraceError as error:
                 wrong.append(f"{name}: {error}")
         if len(paths or ()) > MOST_FILES:

@@ -99,7 +99,9 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             "fn": actions.summaries, "inputs": visit,
             "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
         }  # fmt: skip
-        again = wire_panes(inspect, below.panes, visit, actions.failed, status)
+        again = wire_panes(
+            inspect, below.panes, visit, actions.failed, status, below.takeaway
+        )
         opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
         opened.then(**summaries).then(**again)
         page.unload(actions.close_page)
@@ -199,7 +201,7 @@ def _wire_run(
     visit: gr.State,
     shown: list[Any],
 ) -> Any:
-    """What happens at Run and Stop; returns the end of a run, for more to follow."""
+    """What happens at Run; returns the end of a run, for more to follow."""
     status, gallery = shown[-1], shown[1]
     buttons = [controls.run, stop, controls.upload]
     outputs = [status, gallery, *buttons]
@@ -212,7 +214,6 @@ def _wire_run(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,
     ).then(actions.settle, visit, outputs, **AT_ONCE)
-    stop.click(actions.stop, visit, outputs, **AT_ONCE)
     return ended
 
 

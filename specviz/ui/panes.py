@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import text
-from specviz.ui.blocks import plain
+from specviz.ui.blocks import plain, said
 from specviz.ui.inspect import KEEP, Inspect
 from specviz.ui.visit import Visit
 from specviz.views import memory_table, rejects, report
@@ -45,7 +45,8 @@ JUMP = """(step) => {
 class Pane:
     """One tab: its filters, what it shows, and from the values of the one to those of the other.
 
-    ``after``: what else has to have happened for it to be filled anew.
+    ``after``: what else has to have happened for it to be filled anew. ``jump``: the step that was
+    chosen in its table, and the button that shows it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Pane:
     outputs: list[Any]
     fill: Callable[..., tuple[Any, ...]]
     after: tuple[Any, ...] = ()
+    jump: tuple[Any, ...] = ()
 
 
 def inspect_tabs(inspect: Inspect) -> list[Pane]:
@@ -93,13 +95,14 @@ def _rejects(inspect: Inspect) -> Pane:
                 sources, value="all", label=text("ui.rejects.source", lang), elem_id="source"
             )
             lead = gr.Number(
-                0, label=text("ui.rejects.lead", lang), minimum=0, step=0.1, elem_id="lead"
+                0, label=text("ui.rejects.lead", lang), step=0.1, elem_id="lead"
             )
             find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="find")
             more = gr.Checkbox(False, label=text("ui.rejects.more", lang), elem_id="more")
-        said, table = plain(elem_id="rejects-said"), _grid("rejects")
-        _jump(table, lang, _first_cell)
-    return Pane("rejects", tab, [which, source, lead, find, more], [said, table], inspect.rejects)
+        words, table = plain(elem_id="rejects-said"), _grid("rejects")
+        jump = _jump(table, lang, _first_cell)
+    filters = [which, source, lead, find, more]
+    return Pane("rejects", tab, filters, [words, table], inspect.rejects, jump=jump)
 
 
 def _candidates(inspect: Inspect) -> Pane:
@@ -113,9 +116,11 @@ def _candidates(inspect: Inspect) -> Pane:
                 elem_id="candidates-which",
             )  # fmt: skip
             find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="candidates-find")
-        said, table = plain(elem_id="candidates-said"), _grid("candidates")
-        _jump(table, lang, _first_cell)
-    return Pane("candidates", tab, [which, find], [said, table], inspect.candidates)
+        words, table = plain(elem_id="candidates-said"), _grid("candidates")
+        jump = _jump(table, lang, _first_cell)
+    return Pane(
+        "candidates", tab, [which, find], [words, table], inspect.candidates, jump=jump
+    )
 
 
 def _memory(inspect: Inspect) -> Pane:
@@ -133,16 +138,16 @@ def _memory(inspect: Inspect) -> Pane:
                 elem_id="memory-which",
             )  # fmt: skip
             find = gr.Textbox(label=text("ui.rejects.find", lang), elem_id="memory-find")
-        said, table = plain(elem_id="memory-said"), _grid("memory-rows")
-        _jump(table, lang, _memory_cell)
-    return Pane("memory", tab, [level, which, find], [said, table], inspect.memory)
+        words, table = plain(elem_id="memory-said"), _grid("memory-rows")
+        jump = _jump(table, lang, _memory_cell)
+    return Pane("memory", tab, [level, which, find], [words, table], inspect.memory, jump=jump)
 
 
 def _report(inspect: Inspect) -> Pane:
     lang = inspect.lang
     with gr.Tab(text("ui.tab.report", lang)) as tab:
         _note("ui.report.about", lang)
-        added = gr.State([])
+        added = gr.State({})
         with gr.Row(elem_classes="sv-filters"):
             by = gr.Dropdown(
                 [(text(f"ui.report.by.{name}", lang), name) for name in BY], value="fact",
@@ -156,15 +161,15 @@ def _report(inspect: Inspect) -> Pane:
                 text("ui.report.clear", lang), size="sm", visible=False, elem_id="report-clear"
             )
         wrong = plain(elem_id="report-wrong")
-        said = plain(elem_id="report-said")
+        words = plain(elem_id="report-said")
         picture = gr.Plot(show_label=False, elem_id="chart-report")
         table = _grid("report")
     handed = files.upload(inspect.add, [files, added], [added, wrong, clear], **AT_ONCE)
     cleared = clear.click(
-        lambda: ([], "", gr.update(visible=False)), None, [added, wrong, clear], **AT_ONCE
+        lambda: ({}, "", gr.update(visible=False)), None, [added, wrong, clear], **AT_ONCE
     )
     return Pane(
-        "report", tab, [by, added], [said, picture, table], inspect.report, (handed, cleared)
+        "report", tab, [by, added], [words, picture, table], inspect.report, (handed, cleared)
     )
 
 
@@ -177,16 +182,19 @@ def wire_panes(
     visit: gr.State,
     failed: Callable[[Exception], str],
     status: gr.HTML,
+    shown: gr.HTML,
 ) -> dict[str, Any]:
     """Fill a tab when it is opened and when its filters change; returns the event that fills the
-    open one once the page shows another run. ``failed`` makes a status of an error."""
+    open one once the page shows another run. ``failed`` makes a status of an error; ``shown``
+    changes whenever another run is shown."""
     def filling(pane: Pane) -> Callable[..., tuple[Any, ...]]:
         def fill(visit: Visit, *values: Any) -> tuple[Any, ...]:
             visit.pane = pane.name
             try:
                 return *pane.fill(visit, *values), KEEP
             except Exception as error:
-                return *(KEEP,) * len(pane.outputs), failed(error)
+                line = failed(error)
+                return *emptied(pane.outputs, said(line)), line
 
         return fill
 
@@ -199,6 +207,12 @@ def wire_panes(
             if isinstance(part, gr.State):
                 continue
             part.change(filling(pane), inputs, outputs, **AT_ONCE)
+
+    jumps = [part for pane in panes for part in pane.jump]
+    shown.change(
+        lambda: [value for pane in panes if pane.jump for value in nowhere(inspect.lang)],
+        None, jumps, **AT_ONCE,
+    )  # fmt: skip
 
     def refresh(visit: Visit, *values: Any) -> tuple[Any, ...]:
         shown: list[Any] = []
@@ -221,10 +235,27 @@ def wire_panes(
     }
 
 
+def emptied(outputs: Sequence[Any], words: str) -> tuple[Any, ...]:
+    """What a tab shows when it could not be made: ``words``, and nothing of the run before."""
+    return tuple(
+        words if isinstance(part, gr.HTML)
+        else None if isinstance(part, gr.Plot)
+        else {"headers": [""], "data": []}
+        for part in outputs
+    )  # fmt: skip
+
+
 # Show a step in the player
 
 
-def _jump(table: gr.Dataframe, lang: str, step_of: Callable[[gr.SelectData], int]) -> None:
+def nowhere(lang: str) -> tuple[int, Any]:
+    """The values of ``Pane.jump`` while no row is chosen."""
+    return 0, gr.update(value=text("ui.jump.none", lang), interactive=False)
+
+
+def _jump(
+    table: gr.Dataframe, lang: str, step_of: Callable[[gr.SelectData], int]
+) -> tuple[Any, ...]:
     """Under a table: a button that shows the step of the row that was chosen."""
     step = gr.Number(0, visible=False)
     button = gr.Button(
@@ -233,11 +264,13 @@ def _jump(table: gr.Dataframe, lang: str, step_of: Callable[[gr.SelectData], int
 
     def choose(event: gr.SelectData) -> tuple[int, Any]:
         found = step_of(event)
-        label = text("ui.jump", lang, step=found) if found else text("ui.jump.none", lang)
-        return found, gr.update(value=label, interactive=found > 0)
+        if not found:
+            return nowhere(lang)
+        return found, gr.update(value=text("ui.jump", lang, step=found), interactive=True)
 
     table.select(choose, None, [step, button], **AT_ONCE)
     button.click(None, step, js=JUMP, **AT_ONCE)
+    return step, button
 
 
 def _first_cell(event: gr.SelectData) -> int:

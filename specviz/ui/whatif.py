@@ -5,7 +5,6 @@ What is shown in the player stays; the device, Stop and the status line are shar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -18,18 +17,20 @@ import gradio as gr
 from specviz.catalog import text
 from specviz.compare import compare
 from specviz.counterfactual import Outcome, change, offered, run_counterfactual
+from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.trace import Event, Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import shortened
-from specviz.ui.blocks import plain, status
+from specviz.ui.blocks import plain, said, status
 from specviz.ui.form import check_model
 from specviz.ui.lines import stage_line
 from specviz.ui.live import INTERVAL, Stage, stage_of
 from specviz.ui.visit import Live, Visit
 from specviz.views import difference
 from specviz.views.comparison import lanes
+from specviz.views.terminal import literal
 
 TABLE_ROWS = 2000
 
@@ -77,10 +78,13 @@ class Tab:
         )  # fmt: skip
         outputs = [*busy, self.run, self.stop, self.file]
         begun = self.run.click(
-            handlers.begin, [visit, self.change], [*outputs, self.said], trigger_mode="once",
-            **at_once,
+            handlers.begin, [visit, self.change, actions.form.model], [*outputs, *self.results],
+            trigger_mode="once", **at_once,
         )  # fmt: skip
-        self.stop.click(actions.stop, visit, busy, **at_once)
+        # The Stop on top, too: either ends whatever waits or runs.
+        gr.on([self.stop.click, busy[3].click], actions.stop, visit, busy, **at_once).then(
+            handlers.stopped, visit, [self.run, self.stop, self.file, self.said], **at_once
+        )
         begun.then(
             handlers.run, visit, [*outputs, *self.results], show_progress="hidden",
             api_visibility="private", **device,
@@ -135,25 +139,29 @@ class WhatIf:
         first = choices[0][1] if choices else None  # an empty field does not say what it is for
         return gr.update(choices=choices, value=first), *self._nothing()
 
-    def begin(self, visit: Visit, name: str | None, request: gr.Request) -> tuple[Any, ...]:
-        """busy, sentences after Run again was pressed: check what needs no model."""
+    def begin(
+        self, visit: Visit, name: str | None, model: Any, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """busy, results after Run again was pressed: check what needs no model. ``model``: what
+        the form has chosen."""
         self.actions.desk.enter(request.session_hash, visit)
         if visit.busy:
             line = status(text("ui.error.busy", self.lang), "error")
-            return line, *(KEEP,) * 7, said(line)
+            return line, *(KEEP,) * 7, *self._nothing(line)
         try:
             trace = self._shown(visit)
             if not name:
                 some = "ui.whatif.none" if offered(trace) else "ui.whatif.plain"
                 raise InputError(text(some, self.lang))
+            # First of all: what a stranger's trace names must not even be looked for on the disk.
+            check_trusted(trace, model, self.lang)
             job = change(trace, (name,))
-            check_model(job.model)
         except Exception as error:
             line = self.actions.failed(error)
-            return line, *(KEEP,) * 7, said(line)
+            return line, *(KEEP,) * 7, *self._nothing(line)
         visit.live = Again(job, trace=trace, change=name)
         line = stage_line(Stage("queue"), job.model, self.lang)
-        return line, *self._buttons(visit, running=True), said(line)
+        return line, *self._buttons(visit, running=True), *self._nothing(line)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
         """busy, results while the run goes on and when it has ended."""
@@ -163,7 +171,7 @@ class WhatIf:
             return
         live.started = True
         line = status(text("ui.whatif.stopped", self.lang), "done")
-        results: tuple[Any, ...] = (said(line), KEEP, KEEP)
+        results = self._nothing(line)
         try:
             stages = self._follow(live)
             with closing(stages):
@@ -173,18 +181,25 @@ class WhatIf:
                     except StopIteration as done:
                         outcome = done.value
                         break
-                    line = stage_line(stage, live.job.model, self.lang)
-                    yield line, *(KEEP,) * 7, said(line), KEEP, KEEP
-            line = status(text("ui.whatif.stopped", self.lang), "done")
+                    shown = stage_line(stage, live.job.model, self.lang)
+                    yield shown, *(KEEP,) * 7, said(shown), KEEP, KEEP
             if outcome is not None:
                 results = self._results(outcome, live.trace)
                 line = status(text("ui.whatif.done", self.lang), "done")
         except Exception as error:
             line = self.actions.failed(error)
-            results = said(line), KEEP, KEEP
+            results = self._nothing(line)
         finally:
             live.ended = True
         yield line, *self._buttons(visit, running=False), *results
+
+    def stopped(self, visit: Visit) -> tuple[Any, ...]:
+        """Run again, its Stop, Compare, sentences after Stop: what only waited has ended at
+        once, and nobody else would say so before its turn came."""
+        live = visit.live
+        if not isinstance(live, Again) or live.started or not live.ended:
+            return (KEEP,) * 4
+        return *self._own(running=False), text("ui.whatif.stopped", self.lang)
 
     def settle(self, visit: Visit) -> tuple[Any, ...]:
         """busy after a run, also one refused because too many wait."""
@@ -203,7 +218,7 @@ class WhatIf:
             results = self._compared(shown, other, names, name, "")
         except Exception as error:
             line = self.actions.failed(error)
-            return line, said(line), KEEP, KEEP
+            return line, *self._nothing(line)
         return status(text("ui.whatif.done", self.lang), "done"), *results
 
     def _follow(self, live: Again) -> Generator[Stage, None, Outcome | None]:
@@ -236,7 +251,7 @@ class WhatIf:
     def _compared(
         self, a: Trace, b: Trace, names: difference.Names, lead: str, phrase: str
     ) -> tuple[Any, ...]:
-        found = compare(a, b)
+        found = compare(a, b, names)
         pieces = {**b.pieces, **a.pieces}
         titles, rows = difference.table(found, pieces, names, phrase, self.lang)
         return (
@@ -245,9 +260,11 @@ class WhatIf:
             gr.update(value={"headers": titles, "data": rows[:TABLE_ROWS]}, visible=bool(rows)),
         )
 
-    def _nothing(self) -> tuple[Any, ...]:
+    @staticmethod
+    def _nothing(line: str = "") -> tuple[Any, ...]:
+        """results when there are none: a status's words, and no picture of an earlier run."""
         hidden = gr.update(visible=False)
-        return "", hidden, hidden
+        return said(line) if line else "", hidden, hidden
 
     def _shown(self, visit: Visit) -> Trace:
         trace = self.actions.desk.trace(visit.shown)
@@ -266,7 +283,15 @@ class WhatIf:
         return free, gr.update(visible=running, interactive=True), free
 
 
-def said(line: str) -> str:
-    """The words of a status, which stands far above the tab."""
-    words: str = json.loads(line)["text"]
-    return words
+def check_trusted(trace: Trace, chosen: Any, lang: str = "en") -> None:
+    """Raises InputError for a trace whose model nobody here has chosen: what a stranger's file
+    names must not decide what is downloaded or loaded. ``chosen``: the model in the form."""
+    run = trace.run("decoder")
+    if run is None:
+        return
+    model = run.header.model
+    labels = [entry.label for entry in registry.entries()]
+    trusted = [*labels, str(chosen or "").strip()]
+    if model not in trusted and not registry.is_loaded(model):
+        raise InputError(text("ui.whatif.stranger", lang, model=literal(model[:80])))
+    check_model(model)

@@ -65,8 +65,10 @@ def control_lines(reasons: Iterable[str], trace: Trace, lang: str = "en") -> Ite
     """Why a recorded run was first repeated unchanged, one sentence for each reason."""
     run = trace.run("decoder")
     rows = run.header.memory_rows if run else 0
+    place = {n: getattr(run.header, n) if run else "" for n in ("device", "dtype")}
     for reason in reasons:
-        yield text(f"whatif.control.{reason}", lang, rows=text("view.rows", lang, count=rows))
+        held = text("view.rows", lang, count=rows)
+        yield text(f"whatif.control.{reason}", lang, rows=held, **place)
 
 
 def side_line(side: Side, name: str, lang: str = "en") -> str:

@@ -180,8 +180,10 @@ def picture(group: Group | None, by: str, lang: str = "en") -> go.Figure:
         height = 130 + 20 * len(used) + 32 * len(counted)
     chart = figure(bars, text("view.report.axis", lang), height=height)
     chart.update_layout(
-        barmode="stack", legend={"traceorder": "normal"}, showlegend=by != "fact"
-    )
+        barmode="stack", legend={"traceorder": "normal"}, showlegend=by != "fact",
+        # Long names on a phone must leave the bars some room.
+        minreducedwidth=120, minreducedheight=80,
+    )  # fmt: skip
     chart.update_yaxes(showgrid=False, type="category")
     return chart
 

@@ -169,3 +169,17 @@ def test_the_open_tab_follows_the_run_on_the_page(enter: Enter) -> None:
     visitor.to_end()
     said = "This decoder keeps no memory, or nothing has been recorded yet."
     visitor.wait(f"document.querySelector('#memory-said').innerText.trim() === {said!r}")
+
+
+def test_a_chosen_step_is_forgotten_when_another_run_is_shown(
+    visitor: Visitor, recorded: Trace
+) -> None:
+    tab(visitor, "Refused guesses")
+    cells(visitor, "#rejects")
+    visitor.page.locator("#rejects [role=gridcell]").first.click()
+    jump = visitor.page.locator(".sv-jump:visible")
+    visitor.page.wait_for_selector(".sv-jump:visible:not([disabled])")
+    visitor.page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd'")
+    visitor.page.wait_for_selector(".sv-jump[disabled]:visible")
+    assert jump.is_disabled()

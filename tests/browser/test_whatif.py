@@ -116,3 +116,22 @@ def test_a_second_file_is_compared_or_refused_in_a_sentence(enter: Enter, tmp_pa
     assert visit.said("error").startswith("This is not a trace file, a line is not JSON")
     hand_in(visit, EXAMPLES / "tea.jsonl.gz")
     assert said(visit, "These are runs of different weights, toy (")
+
+
+def test_stop_while_it_waits_for_the_device_frees_the_tab_at_once(
+    enter: Enter, visitor: Visitor
+) -> None:
+    visitor.fill("slow", "This is the cat that", 300)
+    visitor.run()
+    visitor.wait(f"{STATE}.run !== 'example-rhyme'")
+    visit = opened(enter())
+    chosen(visit, LEVEL3)
+    ask(visit, LEVEL1)
+    said(visit, "waiting for the device")
+    visit.page.wait_for_timeout(1500)
+    assert visit.page.locator("#whatif-said").inner_text().strip() == "waiting for the device"
+    visit.page.click("#whatif-stop")
+    visit.page.wait_for_selector("#whatif-stop", state="hidden")
+    assert visit.page.locator("#whatif-run").is_enabled()
+    assert said(visit, "Stopped") == "Stopped: nothing was compared."
+    visitor.page.click("#stop")
