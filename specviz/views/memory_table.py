@@ -82,7 +82,7 @@ def table(
 
 def _cells(row: Row, pieces: dict[int, bytes], lang: str) -> list[str | int | float]:
     answers = (
-        f"{show(pieces.get(t))} {percent(p)}"
+        f"{show(pieces[t]) if t in pieces else f'#{t}'} {percent(p)}"
         for t, p in islice(zip(row.ids, row.probs, strict=True), FOREMOST)
     )
     branch = "accepted" if row.written.accepted else "refused"

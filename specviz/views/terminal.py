@@ -159,7 +159,11 @@ def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
     while pending:
         i = pending.pop()
         node = step.nodes[i]
-        line = f"{'  ' * deep[i]}{MARKS[states[i]]} {show(pieces.get(node.token))}"
+        beside = states[i] == "rejected" and states[node.parent] in ("root", "accepted") and any(
+            states[n] == "accepted" for n in below[node.parent]
+        )
+        mark = "–" if beside else MARKS[states[i]]  # another guess there was right
+        line = f"{'  ' * deep[i]}{mark} {show(pieces.get(node.token))}"
         if i:
             line += f"  {node.source}"
         if node.logp is not None:

@@ -41,7 +41,7 @@ def test_every_node_has_a_state() -> None:
 def test_a_tree_is_drawn_in_order_of_growth_with_marks() -> None:
     assert list(terminal.tree_lines(CLIPPED, PIECES)) == [
         "• ␣the  → ␣light",
-        "  ✗ ‹U+001B›[31m  level2  p=0.050",
+        "  – ‹U+001B›[31m  level2  p=0.050",
         "    · ‹E2 80›  level2  p=0.018",
         "  ✓ ␣light  level2  p=0.607  → =house",
         "    ○ =house  level2  p=0.819",
@@ -115,8 +115,8 @@ def test_the_speed_has_its_reason_in_plain_passes_and_a_ceiling() -> None:
     assert list(terminal.why({**facts, "breakdown": None})) == []
     *_, doubt = terminal.why({**facts, "above_ceiling": True})
     assert doubt == (
-        "that is above the ceiling: something disturbed the plain run or the measuring of pass costs, so measure again on a "
-        "quiet machine"
+        "that is above the ceiling: something disturbed the plain run or the measuring of pass "
+        "costs, so measure again on a quiet machine"
     )
 
 
