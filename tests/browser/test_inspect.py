@@ -115,7 +115,7 @@ def test_the_memory_shows_the_rows_that_refused_branches_wrote(
     visitor.wait(f"document.querySelector('#memory-said').innerText.includes({said!r})")
     visitor.choose("#memory-which", "that a refused branch wrote, and that were right")
     expected = [[str(c) for c in row] for row in memory_table.table(rows, recorded.pieces)[1]]
-    until(visitor, "#memory-rows", expected[0][9], 9)
+    until(visitor, "#memory-rows", expected[0][1], 1)
     shown = cells(visitor, "#memory-rows")  # what lies further down is drawn when scrolled to
     assert len(shown) > 5 and shown == expected[: len(shown)]
     # The column of the steps in which a row was asked leads to the first of those.

@@ -99,7 +99,7 @@ def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) 
         visitor.page.wait_for_timeout(100)
     assert len(seen) > 5
     assert re.fullmatch(r"30 tokens in \d+ passes", visitor.said("done"))
-    visitor.wait("document.querySelectorAll('.js-plotly-plot').length === 5")
+    visitor.wait("document.querySelectorAll('.js-plotly-plot').length === 6")
     visitor.page.get_by_role("tab", name="Run card").click()
     card = visitor.page.locator("#card")
     assert "measured after this run: 30 tokens" in card.inner_text()

@@ -144,11 +144,11 @@ def test_a_short_context_leaves_room_for_few_widths(
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
     model = tiny.model("llama", "sdpa")
     for most, behind, rows in ((64, 32, (1, 2, 4, 8, 12, 16, 24, 32)), (3, 1, (1, 2))):
-        model.max_context, model._costs = most, {}
-        costs = ended(model.measure(50))[1]
+        model.max_context = most
+        costs = ended(model.measure(50, fresh=True))[1]
         assert (costs.context, costs.rows) == (behind, rows)
-    model.max_context, model._costs = 1, {}
-    assert ended(model.measure(50)) == ([], None)
+    model.max_context = 1
+    assert ended(model.measure(50, fresh=True)) == ([], None)
 
 
 def test_passes_are_timed_behind_as_many_rows_as_asked_for(

@@ -54,12 +54,13 @@ def test_where_the_limit_ended_the_answer_nothing_was_wanted(trace: Trace) -> No
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name.split(".")[0])
 def test_the_score_of_what_was_cut_is_reckoned_as_the_drafter_did(path: Path) -> None:
-    """The tree takes the largest scores first: had it stopped a node earlier for lack of room, the
-    cut candidate's reckoned score is its real one, and no drafted guess has less."""
+    """The tree takes the largest scores first: where it ended for lack of room, or because more
+    would not have paid, the cut candidate's reckoned score is its real one, and no drafted guess
+    has less."""
     trace = load(path)
     run = trace.run()
     assert run is not None
-    full = [c for c in candidates(trace) if c.cut == "budget" and c.score is not None]
+    full = [c for c in candidates(trace) if c.cut in ("budget", "cost") and c.score is not None]
     for c in full:
         step = run.steps[c.step - 1]
         drafted = metrics.given(step)
