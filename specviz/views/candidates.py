@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
@@ -11,8 +9,9 @@ from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
 from specviz.views.numbers import small
+from specviz.views.sheet import sheet
 from specviz.views.steps import depths
-from specviz.views.tokens import for_sheet, show
+from specviz.views.tokens import show
 
 
 @dataclass(frozen=True)
@@ -158,10 +157,4 @@ def table(rows: list[Offer], lang: str = "en") -> tuple[list[str], list[list[str
 
 def to_csv(trace: Trace) -> str:
     """Everything that was offered as CSV with a header line; what does not apply is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in candidates(trace):
-        cells = ("" if v is None else v for v in astuple(row))
-        writer.writerow([for_sheet(v) if isinstance(v, str) else v for v in cells])
-    return out.getvalue()
+    return sheet(COLUMNS, map(astuple, candidates(trace)))

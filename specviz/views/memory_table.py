@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
@@ -12,7 +10,8 @@ from specviz.catalog import text
 from specviz.trace import Trace, Written
 from specviz.views.inspector import Memories, Row, inspect
 from specviz.views.numbers import percent
-from specviz.views.tokens import for_sheet, show, shown
+from specviz.views.sheet import sheet
+from specviz.views.tokens import show
 
 COLUMNS = (
     "level", "key", "answers", "probabilities", "entropy", "written_step", "written_node",
@@ -82,13 +81,13 @@ def table(
 
 def _cells(row: Row, pieces: dict[int, bytes], lang: str) -> list[str | int | float]:
     answers = (
-        f"{show(pieces[t]) if t in pieces else f'#{t}'} {percent(p)}"
+        f"{_word(t, pieces)} {percent(p)}"
         for t, p in islice(zip(row.ids, row.probs, strict=True), FOREMOST)
     )
     branch = "accepted" if row.written.accepted else "refused"
     return [
         f"L{row.level}",
-        shown(row.key, pieces),
+        " ".join(_word(t, pieces) for t in row.key),
         " · ".join(answers),
         row.entropy,
         writer(row.written, lang),
@@ -123,29 +122,31 @@ def to_csv(trace: Trace) -> str:
     """Every row with its uses as CSV; steps count from 1, ``prompt`` and ``earlier`` name the other
     writers, a use is ``step:node:weight`` with ``:accepted`` where a guess of it was."""
     pieces = trace.pieces
-    out = io.StringIO()
-    sheet = csv.writer(out, lineterminator="\n")
-    sheet.writerow(COLUMNS)
-    for row in inspect(trace).rows:
-        step = row.written.step
-        uses = (
-            f"{u.step + 1}:{u.node}:{u.weight}{':accepted' if u.accepted is not None else ''}"
-            for u in row.uses
-        )
-        sheet.writerow(
-            [
-                row.level,
-                for_sheet(shown(row.key, pieces)),
-                for_sheet(shown(row.ids, pieces)),
-                " ".join(f"{p:.4f}" for p in row.probs),
-                row.entropy,
-                {-1: "prompt", -2: "earlier"}.get(step, step + 1),
-                row.written.node,
-                row.written.accepted,
-                row.kept,
-                " ".join(uses),
-                row.accepted,
-                row.recycled,
-            ]
-        )
-    return out.getvalue()
+    return sheet(COLUMNS, (_line(row, pieces) for row in inspect(trace).rows))
+
+
+def _line(row: Row, pieces: dict[int, bytes]) -> tuple[object, ...]:
+    step = row.written.step
+    uses = (
+        f"{u.step + 1}:{u.node}:{u.weight}{':accepted' if u.accepted is not None else ''}"
+        for u in row.uses
+    )
+    return (
+        row.level,
+        " ".join(_word(t, pieces) for t in row.key),
+        " ".join(_word(t, pieces) for t in row.ids),
+        " ".join(f"{p:.4f}" for p in row.probs),
+        row.entropy,
+        {-1: "prompt", -2: "earlier"}.get(step, step + 1),
+        row.written.node,
+        row.written.accepted,
+        row.kept,
+        " ".join(uses),
+        row.accepted,
+        row.recycled,
+    )
+
+
+def _word(token: int, pieces: dict[int, bytes]) -> str:
+    """A token in visible characters, its number where the trace does not say what it stands for."""
+    return show(pieces[token]) if token in pieces else f"#{token}"

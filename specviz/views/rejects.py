@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import astuple, dataclass, fields
 from typing import Any
@@ -12,7 +10,8 @@ from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
 from specviz.views.numbers import small
-from specviz.views.tokens import for_sheet, show, shown
+from specviz.views.sheet import sheet
+from specviz.views.tokens import show, shown
 
 
 @dataclass(frozen=True)
@@ -237,10 +236,4 @@ def _writer(row: Reject, lang: str) -> str:
 
 def to_csv(trace: Trace) -> str:
     """All refused guesses as CSV with a header line; texts are literal, numbers have a dot."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rejects(trace):
-        cells = ("" if v is None else v for v in astuple(row))
-        writer.writerow([for_sheet(v) if isinstance(v, str) else v for v in cells])
-    return out.getvalue()
+    return sheet(COLUMNS, map(astuple, rejects(trace)))

@@ -7,17 +7,16 @@ counted once, however many guesses were refused.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from specviz import metrics
 from specviz.trace import Run, Step, Trace
 from specviz.views.rejects import CUTS, lookup_at, place_of_refusal, wanted_there
-from specviz.views.tokens import for_sheet, show
+from specviz.views.sheet import sheet
+from specviz.views.tokens import show
 
 # Known but cut, for one of the reasons; memory answered otherwise; memory had no answer; refused
 # or nothing drafted by a decoder that keeps no memory.
@@ -284,15 +283,12 @@ def plain(group: Group) -> dict[str, Any]:
 
 def to_csv(groups: Sequence[Group], by: Sequence[str] = BY) -> str:
     """Every count as CSV: one row per decoder, bucket and fact; ``share`` is of the bucket."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for group in groups:
-        for way in by:
-            for b in buckets(group, way):
-                steps = "" if b.steps is None else b.steps
-                mean = "" if b.tau is None else round(b.tau, 4)
-                head = [group.decoder, way, for_sheet(b.label), steps, mean, b.ends]
-                for name, count in b.facts.items():
-                    writer.writerow([*head, name, count, round(count / b.ends, 4)])
-    return out.getvalue()
+    return sheet(COLUMNS, (line for group in groups for way in by for line in _lines(group, way)))
+
+
+def _lines(group: Group, way: str) -> Iterator[tuple[object, ...]]:
+    for b in buckets(group, way):
+        mean = None if b.tau is None else round(b.tau, 4)
+        for name, count in b.facts.items():
+            share = round(count / b.ends, 4)
+            yield group.decoder, way, b.label, b.steps, mean, b.ends, name, count, share

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Literal
 
 from specviz.trace import Step, Trace
-from specviz.views.tokens import for_sheet, shown
+from specviz.views.sheet import sheet
+from specviz.views.tokens import shown
 
 State = Literal["root", "accepted", "rejected", "duplicate", "discarded", "not reached"]
 COLUMNS = (
@@ -52,24 +51,21 @@ def depths(step: Step) -> tuple[int, ...]:
 def to_csv(trace: Trace) -> str:
     """The decoder's steps as CSV with a header line; steps count from 1, seconds as measured."""
     run, pieces = trace.run("decoder"), trace.pieces
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for step in run.steps if run else ():
-        seconds = step.seconds
-        writer.writerow(
-            [
-                step.index + 1,
-                len(step.nodes) - 1,
-                len(step.accepted),
-                len(step.emitted),
-                for_sheet(shown(step.emitted, pieces)),
-                step.clipped,
-                step.cache_length,
-                seconds.draft,
-                seconds.verify,
-                seconds.commit,
-                seconds.total,
-            ]
-        )
-    return out.getvalue()
+    return sheet(COLUMNS, (_row(step, pieces) for step in (run.steps if run else ())))
+
+
+def _row(step: Step, pieces: dict[int, bytes]) -> tuple[object, ...]:
+    seconds = step.seconds
+    return (
+        step.index + 1,
+        len(step.nodes) - 1,
+        len(step.accepted),
+        len(step.emitted),
+        shown(step.emitted, pieces),
+        step.clipped,
+        step.cache_length,
+        seconds.draft,
+        seconds.verify,
+        seconds.commit,
+        seconds.total,
+    )

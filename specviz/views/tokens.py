@@ -31,11 +31,6 @@ def shown(tokens: Iterable[int], pieces: Mapping[int, bytes], between: str = " "
     return between.join(show(pieces.get(t)) for t in tokens)
 
 
-def for_sheet(text: str) -> str:
-    """``text`` so that a spreadsheet shows it: a cell that begins like a formula would be run."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@") else text
-
-
 def for_plotly(text: str) -> str:
     """``text`` so that Plotly draws it literally: it reads tags, entities, TeX and templates."""
     return text.translate(_ESCAPES)
