@@ -153,9 +153,10 @@ def test_where_the_copy_lives(monkeypatch, tmp_path):
 
 @installed
 @pytest.mark.proof
-def test_the_copy_equals_the_gguf_bit_for_bit(model):
+def test_the_copy_equals_the_gguf_bit_for_bit():
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    model = registry.load("smollm2-135m", "cpu", "float32", packed=False)
     source = smollm2.gguf_path()
     with quiet():
         net = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name)
