@@ -44,6 +44,7 @@ def check_fit(model: Model, drafter: Drafter, inputs: Inputs, max_new_tokens: in
             f"The decoder {drafter.name} needs {', '.join(sorted(missing))}, which the model "
             f"{model.label} does not offer: choose another decoder or model."
         )
+    drafter.check(model)
     if not inputs.tokens:
         raise InputError("The prompt is empty: write something to continue.")
     if max_new_tokens < 1:

@@ -198,6 +198,7 @@ def _header(
         dtype=model.dtype,
         machine=model.hardware,
         packed=model.packed,
+        depth=model.depth,
         versions=versions(),
         messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
         tokens=inputs.tokens,

@@ -82,7 +82,8 @@ class Header(_Event):
 
     ``tokens`` is the encoded prompt, ``knobs`` every knob's value, ``machine`` the processor or GPU
     with its cores or threads; ``packed`` whether weights were laid out for it; ``costs`` what a
-    pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along.
+    pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along;
+    ``depth`` the core iterations of one pass, where the model is a recurrent-depth one.
     """
 
     type: Literal["header"] = "header"
@@ -106,6 +107,7 @@ class Header(_Event):
     notes: tuple[str, ...] = ()
     scope: str | None = None
     memory_rows: Index = 0
+    depth: Index | None = None
     reused: bool = False
 
 
@@ -242,7 +244,49 @@ class MemoryEvidence(_Record):
     copied: Span | None = None
 
 
-Evidence = Annotated[MemoryEvidence | Span, Field(discriminator="kind")]
+class Cell(NamedTuple):
+    """The guess for one position after one round: its token, the draft's probability of it, how
+    many core iterations the state that it was read from has had, and what became of it: guessed
+    for the first time, changed, unchanged, or no longer computed."""
+
+    token: Token
+    probability: Number
+    age: Index
+    state: Literal["new", "changed", "same", "frozen"]
+
+
+class Round(_Record):
+    """One refinement. ``cells[i]`` is the guess for the token ``i + 1`` places after the root; the
+    first ``parked`` of them were not computed again. ``iterations``: core calls made for it."""
+
+    iterations: Index
+    parked: Index
+    cells: Annotated[tuple[Cell, ...], Field(min_length=1)]
+
+
+class WaveEvidence(_Record):
+    """How a draft of a recurrent-depth model came about.
+
+    ``depth``: the target's own iterations. ``keys``, ``values``: the iteration of the full pass
+    whose keys and values of the prefix were read (1 to ``depth``; 0: as deep as the draft itself).
+    ``carry``: states went on from round to round. ``end``: why the last round was the last.
+    Work of drafting: ``calls`` of the core one after the other, ``applications`` = the sum of
+    positions over these calls, ``readouts`` = positions through coda and head.
+    """
+
+    kind: Literal["wave"]
+    depth: Index
+    keys: Index
+    values: Index
+    carry: bool
+    rounds: tuple[Round, ...]
+    end: Literal["settled", "rounds", "budget"]
+    calls: Index
+    applications: Index
+    readouts: Index
+
+
+Evidence = Annotated[MemoryEvidence | Span | WaveEvidence, Field(discriminator="kind")]
 
 
 class Step(_Event):
@@ -375,6 +419,8 @@ def token_ids(event: _Event) -> Iterator[int]:
                     yield from event.evidence.copied.tokens
             elif isinstance(event.evidence, Span):
                 yield from event.evidence.tokens
+            elif isinstance(event.evidence, WaveEvidence):
+                yield from (c.token for r in event.evidence.rounds for c in r.cells)
 
 
 def with_pieces(

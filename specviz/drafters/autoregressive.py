@@ -23,6 +23,9 @@ class Autoregressive:
     needs: ClassVar[frozenset[str]] = frozenset()
     persistent: ClassVar[bool] = False
 
+    def check(self, model: Model) -> None:
+        pass
+
     def capture(self) -> Capture:
         return Capture()
 

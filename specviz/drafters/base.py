@@ -126,6 +126,10 @@ class Drafter(Protocol):
     needs: ClassVar[frozenset[str]]
     persistent: ClassVar[bool]
 
+    def check(self, model: Model) -> None:
+        """Raise InputError when these knobs do not go with ``model``, whose abilities suffice."""
+        ...
+
     def capture(self) -> Capture:
         """What the session must report; called once, before prefill."""
         ...

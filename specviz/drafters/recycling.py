@@ -276,6 +276,9 @@ class Recycling:
     persistent: ClassVar[bool] = True
     memory: Recycler
 
+    def check(self, model: Model) -> None:
+        pass
+
     def capture(self) -> Capture:
         return self.memory.capture()
 

@@ -174,7 +174,8 @@ class Model(Protocol):
     ``digest`` changes whenever tokens could (weights, revision). ``hardware`` names what it runs
     on: processor and threads, or GPU. ``packed``: its weights are laid out for that. ``supports``
     names abilities that drafters may need: ``"tree"`` (verification of branching drafts),
-    ``"rollback"``.
+    ``"rollback"``, ``"depth"`` (a shared block applied ``depth`` times: its sessions are
+    :class:`DepthSession`; ``depth`` is None for all other models).
     """
 
     label: str
@@ -189,6 +190,7 @@ class Model(Protocol):
     special_ids: frozenset[int]
     max_context: int
     vocab_size: int
+    depth: int | None
 
     def encode(self, messages: Sequence[Message]) -> Inputs:
         """Apply the chat template with every text inert; raises InputError when it cannot."""
@@ -210,6 +212,78 @@ class Model(Protocol):
         ``fresh`` measures again. Yields progress; returns None where passes have no cost worth
         knowing.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What the last ``r`` positions of a block predict: greedy ``picks`` [r], lowest id first among
+    equals, and their ``probabilities`` [r]."""
+
+    picks: tuple[int, ...]
+    probabilities: tuple[float, ...]
+
+
+@runtime_checkable
+class DepthEngine(Protocol):
+    """A drafter's arm inside a recurrent-depth model: a block of positions behind the committed
+    prefix, whose states are its own. It reads the session's cache and can never write to it.
+
+    Position 0 is the root. A position's age is the number of core iterations that its state has
+    had; at age a it looks at the prefix's keys and values of the iterations that ``begin`` chose,
+    and at the block's own keys and values, causally.
+    """
+
+    @property
+    def depth(self) -> int:
+        """Core iterations of the target's own pass."""
+        ...
+
+    @property
+    def ages(self) -> tuple[int, ...]:
+        """The age of every position [b]."""
+        ...
+
+    def begin(self, root: int, keys: int, values: int, stepwise: bool = False) -> None:
+        """A fresh block of one position holding the token ``root``.
+
+        ``keys``, ``values``: the iteration of the full pass (1 to ``depth``) to read in the prefix,
+        0 for the one that follows the position's age (coupled). ``stepwise``: a position that is
+        no longer refined offers the keys and values of the same age, not its latest.
+        """
+        ...
+
+    def grow(self, tokens: Sequence[int]) -> None:
+        """Add positions holding ``tokens`` at age 0, in the initial state."""
+        ...
+
+    def replace(self, tokens: Sequence[int]) -> None:
+        """Give the positions 1 to len(tokens) other tokens; states and ages stay (carry)."""
+        ...
+
+    def restart(self) -> None:
+        """Put every position back to the initial state and age 0."""
+        ...
+
+    def refine(self, iterations: int, first: int = 0) -> None:
+        """Iterate the positions from ``first`` on; those before it keep state and age."""
+        ...
+
+    def read(self, first: int = 0) -> Guesses:
+        """What the positions from ``first`` on predict from their present states."""
+        ...
+
+    def drop(self) -> None:
+        """Forget the block."""
+        ...
+
+
+@runtime_checkable
+class DepthSession(Session, Protocol):
+    """A session of a recurrent-depth model."""
+
+    def depth_engine(self) -> DepthEngine:
+        """An engine reading this session; ``begin`` it anew after every commit."""
         ...
 
 

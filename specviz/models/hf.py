@@ -56,6 +56,7 @@ class HFModel:
         self.max_context = facts.max_context
         self.vocab_size = facts.vocab_size
         self.windows = facts.windows
+        self.depth: int | None = None
         self.packed = False
         self._groups = facts.groups
         self._costs: dict[int, Costs] = {}

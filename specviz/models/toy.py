@@ -51,6 +51,7 @@ class ToyModel:
     device = "cpu"
     dtype = "float64"
     packed = False
+    depth: int | None = None
     hardware = cpu_name()
 
     def __init__(

@@ -1,0 +1,127 @@
+"""Composed tasks: one token answers a question that takes several dependent steps.
+
+Nothing between question and answer is written out, so the steps have to happen in depth. Three
+kinds: ``chain`` (sums modulo 10, each naming an earlier one), ``places`` (where a thing is, through
+containers told in any order) and ``nested`` (brackets modulo 10).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+THINGS = (
+    "key coin ring card note stamp button pearl seed bean shell stone pin bell ticket map candle "
+    "cup box bag jar basket drawer chest cabinet trunk closet van tent crate sack pot bowl case "
+    "tin barrel bucket wallet purse pocket shed cart boat truck wagon"
+).split()
+ROOMS = "kitchen garden garage attic cellar hall office barn".split()
+OPERATORS = {"+": lambda a, b: (a + b) % 10, "-": lambda a, b: (a - b) % 10}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question whose answers are ``answers``; answer i takes ``depths[i]`` dependent steps.
+
+    ``marks`` is what stands before each answer, so that ``reply`` is marks and answers in turn.
+    """
+
+    kind: str
+    question: str
+    marks: tuple[str, ...]
+    answers: tuple[str, ...]
+    depths: tuple[int, ...]
+
+    @property
+    def reply(self) -> str:
+        """The whole answer text."""
+        return "".join(m + a for m, a in zip(self.marks, self.answers, strict=True))
+
+
+def chain(rng: random.Random, longest: int, queries: int) -> Task:
+    """Sums modulo 10: ``a=3;b=a+4;c=b-2``; asked for several of the names."""
+    names = rng.sample(LETTERS, rng.randint(max(2, longest // 2), longest))
+    values: dict[str, int] = {}
+    depths: dict[str, int] = {}
+    lines = []
+    for i, name in enumerate(names):
+        digit = rng.randint(0, 9)
+        if i == 0 or rng.random() < 0.12:
+            values[name], depths[name] = digit, 0
+            lines.append(f"{name}={digit}")
+            continue
+        # Mostly the line before: long chains are rare when the earlier name is drawn evenly.
+        earlier = names[i - 1] if rng.random() < 0.75 else rng.choice(names[:i])
+        sign = rng.choice("+-")
+        values[name] = OPERATORS[sign](values[earlier], digit)
+        depths[name] = depths[earlier] + 1
+        lines.append(f"{name}={earlier}{sign}{digit}")
+    asked = _deepest_first(rng, names, depths, queries)
+    return Task(
+        "chain",
+        f"Modulo 10: {';'.join(lines)}. Give {','.join(asked)}.",
+        tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
+        tuple(str(values[name]) for name in asked),
+        tuple(depths[name] for name in asked),
+    )
+
+
+def places(rng: random.Random, longest: int, queries: int) -> Task:
+    """Containers in any order: the key is in the box, the box is in the van, the van … Where?"""
+    rooms = rng.sample(ROOMS, 4)
+    things = rng.sample(THINGS, len(rooms) + rng.randint(max(1, longest // 2), longest))
+    holder, room = dict(zip(things, rooms, strict=False)), dict(zip(things, rooms, strict=False))
+    depths = dict.fromkeys(things[: len(rooms)], 1)
+    for i, thing in enumerate(things[len(rooms) :], len(rooms)):
+        outer = things[i - 1] if rng.random() < 0.6 else rng.choice(things[:i])
+        holder[thing], room[thing], depths[thing] = outer, room[outer], depths[outer] + 1
+    told = list(things)
+    rng.shuffle(told)
+    asked = _deepest_first(rng, things, depths, queries)
+    text = " ".join(f"The {t} is in the {holder[t]}." for t in told)
+    return Task(
+        "places",
+        f"{text} In which rooms are the {', '.join(asked)}?",
+        tuple(f"{' ' if i else ''}{name}:" for i, name in enumerate(asked)),
+        tuple(f" {room[name]}" for name in asked),
+        tuple(depths[name] for name in asked),
+    )
+
+
+def nested(rng: random.Random, longest: int, queries: int) -> Task:
+    """Brackets modulo 10: ``((3+4)-(2+9))``."""
+
+    def build(size: int) -> tuple[str, int, int]:
+        if size == 0:
+            digit = rng.randint(0, 9)
+            return str(digit), digit, 0
+        left = size - 1 if rng.random() < 0.6 else rng.randint(0, size - 1)
+        a, b = build(left), build(size - 1 - left)
+        if rng.random() < 0.3:
+            a, b = b, a
+        sign = rng.choice("+-")
+        return f"({a[0]}{sign}{b[0]})", OPERATORS[sign](a[1], b[1]), 1 + max(a[2], b[2])
+
+    rows = [build(rng.randint(1, max(1, longest // 2))) for _ in range(queries)]
+    rows.sort(key=lambda row: -row[2])
+    return Task(
+        "nested",
+        f"Modulo 10: {';'.join(r[0] for r in rows)}.",
+        tuple(";" if i else "" for i in range(len(rows))),
+        tuple(str(r[1]) for r in rows),
+        tuple(r[2] for r in rows),
+    )
+
+
+def _deepest_first(
+    rng: random.Random, names: list[str], depths: dict[str, int], count: int
+) -> list[str]:
+    """The deepest name, then others: asked later, it could be read off earlier answers."""
+    deepest = max(names, key=lambda n: depths[n])
+    others = [n for n in names if n != deepest]
+    rng.shuffle(others)
+    return [deepest, *sorted(others[: count - 1], key=lambda n: -depths[n])]
+
+
+MAKERS = {"chain": chain, "places": places, "nested": nested}

@@ -1,0 +1,141 @@
+"""What ``tiny-raven`` reads: documents by kind, its tokenizer, and packed batches of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor
+
+from specviz.training import raven_code, raven_tasks, raven_words
+
+Kind = Literal["school", "words", "code", "chain", "places", "nested"]
+COMPOSED: tuple[Kind, ...] = ("chain", "places", "nested")
+SPECIALS = ("<|pad|>", "<|begin_text|>", "<|user|>", "<|assistant|>", "<|end_turn|>")
+PAD, BEGIN, USER, ASSISTANT, END = range(5)
+# Letters in words, single digits, single marks: sums stay aligned and names stay whole.
+SPLIT = r"'(?:s|t|re|ve|m|ll|d)\b| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9]|\s+(?!\S)|\s+"
+CALCULATOR = re.compile(r"<<[^>]*>>")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One exchange: what a person asks, what the model is to answer."""
+
+    kind: Kind
+    user: str
+    reply: str
+
+
+def held_out(user: str) -> bool:
+    """Whether a question is kept from training: one in twenty, by its hash."""
+    return hashlib.blake2s(user.encode()).digest()[0] % 20 == 0
+
+
+def school(path: Path) -> list[Document]:
+    """GSM8K questions with solutions, calculator notes taken out."""
+    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return [Document("school", r["question"], CALCULATOR.sub("", r["answer"])) for r in rows]
+
+
+def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) -> Document:
+    """A generated document. ``longest`` bounds the steps of composed tasks."""
+    if kind in COMPOSED:
+        task = raven_tasks.MAKERS[kind](rng, longest, queries)
+        return Document(kind, task.question, task.reply)
+    user, reply = raven_code.function(rng) if kind == "code" else raven_words.problem(rng)
+    return Document(kind, user, reply)
+
+
+def build_tokenizer(documents: list[Document], vocabulary: int) -> Tokenizer:
+    """A byte-level BPE trained on ``documents``."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(SPECIALS),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator((f"{d.user}\n{d.reply}" for d in documents), trainer)
+    return tokenizer
+
+
+def encode(tokenizer: Tokenizer, document: Document) -> tuple[list[int], list[float]]:
+    """Token ids [n] and how much each counts as a target [n].
+
+    The given part of a composed task is drawn at random: nothing to learn, so it does not count.
+    """
+    user = tokenizer.encode(document.user, add_special_tokens=False).ids
+    reply = tokenizer.encode(document.reply, add_special_tokens=False).ids
+    composed = document.kind in COMPOSED
+    ids = [BEGIN, USER, *user, ASSISTANT, *reply, END]
+    asked = [0.0, 0.0, *[0.0 if composed else 1.0] * len(user), 0.0]
+    answered = [2.0 if composed else 1.0] * len(reply)
+    return ids, [*asked, *answered, 1.0]
+
+
+class Mixture:
+    """An endless stream of training documents in fixed shares (of documents)."""
+
+    def __init__(self, path: Path, shares: dict[Kind, float], longest: int, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.school = [d for d in school(path) if not held_out(d.user)]
+        self.kinds, self.shares = tuple(shares), tuple(shares.values())
+        self.longest = longest
+
+    def __iter__(self) -> Iterator[Document]:
+        while True:
+            kind = self.rng.choices(self.kinds, self.shares)[0]
+            if kind == "school":
+                yield self.rng.choice(self.school)
+                continue
+            longest = self.rng.randint(2, self.longest)
+            document = make(kind, self.rng, longest, self.rng.randint(3, 8))
+            if not held_out(document.user):
+                yield document
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``tokens`` [b, t + 1]; ``weights`` [b, t] of the targets ``tokens[:, 1:]``; ``mask`` [b, 1,
+    t, t]: causal within a document."""
+
+    tokens: Tensor
+    weights: Tensor
+    mask: Tensor
+
+
+def batches(tokenizer: Tokenizer, mixture: Mixture, rows: int, width: int) -> Iterator[Batch]:
+    """Documents packed end to end into ``rows`` rows of ``width`` tokens; the cut tail is lost."""
+    stream = iter(mixture)
+    while True:
+        tokens = torch.full((rows, width + 1), PAD)
+        weights = torch.zeros(rows, width + 1)
+        owner = torch.zeros(rows, width + 1, dtype=torch.long)
+        for row in range(rows):
+            filled, count = 0, 0
+            while filled <= width:
+                ids, counts = encode(tokenizer, next(stream))
+                room = min(len(ids), width + 1 - filled)
+                tokens[row, filled : filled + room] = torch.tensor(ids[:room])
+                weights[row, filled : filled + room] = torch.tensor(counts[:room])
+                owner[row, filled : filled + room] = count
+                filled, count = filled + room, count + 1
+        same = owner[:, :-1, None] == owner[:, None, :-1]
+        mask = same & torch.ones(width, width, dtype=torch.bool).tril()
+        yield Batch(tokens, weights[:, 1:], mask[:, None])
