@@ -102,10 +102,10 @@ def test_a_killed_toy_loses_at_most_one_step() -> None:
 
 
 def test_a_killed_transformer_loses_at_most_one_step(tiny_llama: str) -> None:
-    from specviz.models.hf import HFSession
+    from specviz.models.session import TreeSession
 
     # Passes are counted, so none may go into measuring what a pass costs.
     costs = Costs(context=128, rows=(1, 16), seconds=(0.01, 0.015))
     job = replace(JOB, model=tiny_llama, device="cpu", dtype="float32", max_new_tokens=400)
     job = replace(job, costs=costs)
-    check(job, HFSession, 4)
+    check(job, TreeSession, 4)

@@ -19,8 +19,9 @@ from transformers.utils import logging as transformers_logging
 
 from specviz.files import file_sha256
 from specviz.models.base import InputError, Unsupported
-from specviz.models.hf import HFModel, HFSession, chain
+from specviz.models.hf import HFModel
 from specviz.models.hf_facts import check_architecture
+from specviz.models.session import chain
 from specviz.tree import DraftTree
 
 log = logging.getLogger(__name__)
@@ -193,7 +194,7 @@ def tree_error(model: HFModel) -> float:
     """
     ids = [(7 * i + 11) % model.vocab_size for i in range(10)]
     prefix, root, left, right = ids[:5], ids[5], ids[6:8], ids[8:10]
-    session: HFSession = model.open()
+    session = model.open()
     session.logits(chain(prefix))
     session.commit(range(len(prefix)))
     tree = DraftTree.from_paths(root, [left, right])

@@ -10,9 +10,11 @@ import torch
 
 from specviz.decoding import decode
 from specviz.drafters import create
-from specviz.models import hf, hf_cache
+from specviz.models import hf_cache
+from specviz.models import session as session_module
 from specviz.models.base import Capture, InputError, Inputs, Message, finish
-from specviz.models.hf import HFModel, HFSession, chain
+from specviz.models.hf import HFModel
+from specviz.models.session import TreeSession, chain
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 from tests.models import tiny
@@ -122,7 +124,7 @@ def test_a_second_verify_replaces_the_first(model: HFModel):
 def test_chunks_equal_one_pass(model: HFModel, monkeypatch):
     capture = Capture(prompt_rows="all", full_entropy=True)
     whole, expected = reading(model, PROMPT, capture)
-    monkeypatch.setattr(hf, "CHUNK", 7)
+    monkeypatch.setattr(session_module, "CHUNK", 7)
     parts, scores = reading(model, PROMPT, capture)
     assert scores.picks == expected.picks
     assert scores.positions == tuple(range(len(PROMPT)))
@@ -134,7 +136,7 @@ def test_chunks_equal_one_pass(model: HFModel, monkeypatch):
 
 
 def test_score_equals_verify_and_leaves_the_cache_alone(model: HFModel, monkeypatch):
-    monkeypatch.setattr(hf, "CHUNK", 16)
+    monkeypatch.setattr(session_module, "CHUNK", 16)
     session, _ = reading(model, PROMPT)
     tail = (9, 8, 7, 6, 5, 4)
     before = session.logits(random_tree(2, 5))
@@ -192,7 +194,7 @@ def test_verify_reports_the_numbers_of_the_model(llama: HFModel):
 
 
 def test_prefill_scores_the_rows_that_were_asked_for(llama: HFModel, monkeypatch):
-    monkeypatch.setattr(hf, "CHUNK", 4)
+    monkeypatch.setattr(session_module, "CHUNK", 4)
     tokens = (5, 6, 5, 7, 6, 8, 8, 5, 6)
     _, distinct = reading(llama, tokens, Capture(prompt_rows="distinct"))
     _, last = reading(llama, tokens)
@@ -203,7 +205,7 @@ def test_prefill_scores_the_rows_that_were_asked_for(llama: HFModel, monkeypatch
 
 
 def test_progress_of_prefill_can_stop_between_chunks(llama: HFModel, monkeypatch):
-    monkeypatch.setattr(hf, "CHUNK", 16)
+    monkeypatch.setattr(session_module, "CHUNK", 16)
     session = llama.open()
     steps = session.prefill(Inputs(PROMPT))
     assert next(steps) == Progress(stage="prefill", done=16, total=40)
@@ -214,7 +216,7 @@ def test_progress_of_prefill_can_stop_between_chunks(llama: HFModel, monkeypatch
 
 
 def test_buffers_grow_without_a_trace(model: HFModel, monkeypatch):
-    monkeypatch.setattr(hf, "SLACK", 0)
+    monkeypatch.setattr(session_module, "SLACK", 0)
     monkeypatch.setattr(hf_cache, "FIRST", 1)
     session, _ = reading(model, PROMPT[:6])
     tree = random_tree(8, 14)
@@ -292,7 +294,7 @@ def test_two_sessions_at_once_do_not_disturb_each_other(llama: HFModel):
 
 
 def test_numbers_that_are_not_finite_are_said(llama: HFModel, monkeypatch):
-    session: HFSession = llama.open()
+    session: TreeSession = llama.open()
     with torch.no_grad():
         weight = llama.net.lm_head.weight
         kept = weight[3, 3].item()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from specviz.models import hf_costs
-from specviz.models.hf import HFSession
 from specviz.models.hf_costs import FEW_ROWS, ROWS, Shelf, measure, rough, steady
+from specviz.models.session import TreeSession
 from specviz.trace import Costs, Progress
 from tests.models import tiny
 
@@ -157,14 +157,14 @@ def test_passes_are_timed_behind_as_many_rows_as_asked_for(
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
     model = tiny.model("llama", "sdpa")
     lengths: set[int] = set()
-    verify = HFSession.verify
+    verify = TreeSession.verify
 
-    def noted(self: HFSession, tree: Any) -> Any:
+    def noted(self: TreeSession, tree: Any) -> Any:
         if len(tree) > 1:
             lengths.add(self.length)
         return verify(self, tree)
 
-    monkeypatch.setattr(HFSession, "verify", noted)
+    monkeypatch.setattr(TreeSession, "verify", noted)
     ended(model.measure(128))
     # The tiny context of 512 leaves room for the widest pass.
     _, costs = ended(model.measure(512))

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from specviz.models import hf_pack, registry
-from specviz.models.hf import chain
 from specviz.models.hf_pack import PackedLinear, pack
 from specviz.models.registry import Entry
+from specviz.models.session import chain
 from tests.models import tiny
 
 

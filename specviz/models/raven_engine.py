@@ -1,0 +1,271 @@
+"""A drafter's block of positions inside a recurrent-depth model.
+
+Everything here is the engine's own: states, prelude and coda rows of the block, and copies of those
+slots of the session's cache that it looks at. Rows of committed tokens never change, so a copy
+costs only what was committed since the last one; and nothing that a draft does can reach the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from specviz.models.base import Guesses
+from specviz.models.raven_cache import RavenCache, Views, grown
+from specviz.models.raven_pass import Layer, Lean, Place, look
+from specviz.models.raven_start import Start
+
+BLOCK = 32  # positions to make room for at first
+
+
+class Seat(Protocol):
+    """What an engine knows of its model: ``iterations`` of the target's own pass, initial states,
+    and the lock of passes."""
+
+    iterations: int
+    start: Start
+    lock: RLock
+
+
+class Page:
+    """The prefix's keys of one slot and values of another, then the block's own rows.
+
+    ``store`` [1, capacity, 2, heads, width] is a copy, of which ``copied`` rows are in place.
+    """
+
+    def __init__(self, store: Tensor) -> None:
+        self.store = store
+        self.copied = 0
+
+    def follow(self, source: Tensor, keys: int, values: int, base: int, end: int) -> None:
+        """Copy what is new among the first ``base`` rows; make room up to ``end``."""
+        if end > self.store.shape[1]:
+            room = max(end, source.shape[1], 2 * self.store.shape[1])
+            self.store = grown(self.store, self.store.shape[1], room)
+        if self.copied < base:
+            new = slice(self.copied, base)
+            self.store[0, new, 0] = source[keys, new, 0]
+            self.store[0, new, 1] = source[values, new, 1]
+            self.copied = base
+
+
+class RavenEngine:
+    """See ``DepthEngine``. ``cache`` gives the session's cache of the moment."""
+
+    def __init__(self, lean: Lean, seat: Seat, cache: Callable[[], RavenCache]) -> None:
+        self.lean, self.seat, self._cache = lean, seat, cache
+        self._base = 0
+        self._tokens: list[int] = []
+        self._ages: list[int] = []
+        self._states = self._inputs = torch.empty(0)
+        self._embedded = self._spoken = 0  # leading positions whose prelude, coda rows are current
+        self._keys = self._values = 0
+        self._stepwise = False
+        self._pages: dict[tuple[int, int], Page] = {}
+        self._latest: list[Tensor] = []
+
+    @property
+    def depth(self) -> int:
+        """Core iterations of the target's own pass."""
+        return self.seat.iterations
+
+    @property
+    def ages(self) -> tuple[int, ...]:
+        """The age of every position [b]."""
+        return tuple(self._ages)
+
+    def begin(self, root: int, keys: int, values: int, stepwise: bool = False) -> None:
+        """A fresh block holding ``root``, behind what the session has committed."""
+        assert 0 <= keys <= self.depth and 0 <= values <= self.depth, "no such iteration"
+        if (keys, values, stepwise) != (self._keys, self._values, self._stepwise):
+            core = range(len(self.lean.prelude), len(self.lean.prelude) + len(self.lean.core))
+            self._pages = {k: p for k, p in self._pages.items() if k[0] not in core}
+        self._keys, self._values, self._stepwise = keys, values, stepwise
+        self._base = self._cache().length
+        self.drop()
+        self.grow([root])
+
+    def grow(self, tokens: Sequence[int]) -> None:
+        """Add positions holding ``tokens`` at age 0, in the initial state."""
+        first, end = len(self._tokens), len(self._tokens) + len(tokens)
+        assert first or len(tokens) == 1, "begin a block first"
+        if not tokens:
+            return
+        with self.seat.lock, torch.inference_mode():
+            new = self.seat.start(list(range(self._base + first, self._base + end)))
+            if end > len(self._states):
+                self._make_room(max(end, 2 * len(self._states), BLOCK), new)
+            self._states[first:end] = new
+        self._tokens += tokens
+        self._ages += [0] * len(tokens)
+
+    def _make_room(self, positions: int, like: Tensor) -> None:
+        """Buffers for so many positions, with what is in the present ones."""
+        used = len(self._tokens)
+        for name in ("_states", "_inputs"):
+            new = like.new_empty(positions, like.shape[1])
+            if used:
+                new[:used] = getattr(self, name)[:used]
+            setattr(self, name, new)
+        head = len(self.lean.prelude)
+        stores = self._cache().stores[head : head + len(self.lean.core)]
+        rows = [store.new_empty((positions, *store.shape[2:])) for store in stores]
+        for new, old in zip(rows, self._latest, strict=False):
+            new[:used] = old[:used]
+        self._latest = rows
+
+    def replace(self, tokens: Sequence[int]) -> None:
+        """Give the positions 1 to len(tokens) other tokens; states and ages stay."""
+        assert len(tokens) < len(self._tokens), "more tokens than positions"
+        old = self._tokens[1 : 1 + len(tokens)]
+        differs = [i for i, (a, b) in enumerate(zip(old, tokens, strict=True), 1) if a != b]
+        if differs:
+            self._tokens[1 : 1 + len(tokens)] = tokens
+            # The prelude is causal: what follows a replaced token has to be computed again too.
+            self._embedded = min(self._embedded, differs[0])
+
+    def restart(self) -> None:
+        """Put every position back to the initial state and age 0."""
+        count = len(self._tokens)
+        with self.seat.lock, torch.inference_mode():
+            positions = list(range(self._base, self._base + count))
+            self._states[:count] = self.seat.start(positions)
+        self._ages = [0] * count
+        self._spoken = 0
+
+    def drop(self) -> None:
+        """Forget the block; copies of committed rows stay for the next one."""
+        self._tokens, self._ages = [], []
+        self._embedded = self._spoken = 0
+
+    def refine(self, iterations: int, first: int = 0) -> None:
+        """Iterate the positions from ``first`` on; those before it keep state and age."""
+        end = len(self._tokens)
+        assert 0 <= first < end, "nothing to refine"
+        assert all(self._ages[:first]), "a position was never refined: it has nothing to offer"
+        coupled = 0 in (self._keys, self._values)
+        with self.seat.lock, torch.inference_mode():
+            self._embed()
+            place = self._place(first)
+            inputs = self._inputs[first:end]
+            state = self._states[first:end]
+            if not (coupled or self._stepwise):
+                # One page for all ages: what a parked position offers stands in it already.
+                views = self._views(self.lean.core, first, 0)
+                for _ in range(iterations):
+                    injected = self.lean.inject(state, inputs)
+                    state = self.lean.through(self.lean.core, injected, place, views)
+                self._ages[first:] = [age + iterations for age in self._ages[first:]]
+            else:
+                for _ in range(iterations):
+                    state = self._iterate(self.lean.inject(state, inputs), place, first)
+                    self._ages[first:] = [age + 1 for age in self._ages[first:]]
+            self._states[first:end] = state
+        self._spoken = min(self._spoken, first)
+
+    def read(self, first: int = 0) -> Guesses:
+        """What the positions from ``first`` on predict from their present states."""
+        end = len(self._tokens)
+        assert 0 <= first < end, "nothing to read"
+        start = min(first, self._spoken)
+        with self.seat.lock, torch.inference_mode():
+            x = self.lean.last(self._states[start:end])
+            views = self._views(self.lean.coda, start, 0)
+            x = self.lean.through(self.lean.coda, x, self._place(start), views)
+            logits = self.lean.logits(x[first - start :])
+            best = logits.max(-1).values
+            probabilities = (best - logits.logsumexp(-1)).exp()
+            picks = logits.argmax(-1)  # the first among equals
+        self._spoken = end
+        return Guesses(tuple(picks.tolist()), tuple(probabilities.tolist()))
+
+    def _embed(self) -> None:
+        """The prelude of the positions whose token is new, or follows one that is."""
+        first, end = self._embedded, len(self._tokens)
+        if first < end:
+            views = self._views(self.lean.prelude, first, 0)
+            x = self.lean.embed(self._tokens[first:])
+            x = self.lean.through(self.lean.prelude, x, self._place(first), views)
+            self._inputs[first:end] = self.lean.inputs(x)
+            self._embedded = end
+
+    def _place(self, first: int) -> Place:
+        """The block's positions from ``first`` on: they see the prefix, and the block causally."""
+        rows, end = len(self._tokens) - first, self._base + len(self._tokens)
+        mask: Tensor | None = None
+        if rows > 1:
+            mask = self._states.new_zeros(rows, end)
+            mask[:, -rows:] = mask.new_full((rows, rows), float("-inf")).triu_(1)
+        return self.lean.place(list(range(end - rows, end)), mask)
+
+    def _views(self, layers: list[Layer], first: int, age: int) -> list[Views]:
+        start, end = self._base + first, self._base + len(self._tokens)
+        pages = (self._page(layer, age) for layer in layers)
+        return [Views.of(page.store, start, end) for page in pages]
+
+    def _page(self, layer: Layer, age: int) -> Page:
+        """The page that positions of ``age`` look at in ``layer``, brought up to date.
+
+        Stepwise, the block's rows of every age are kept, each in a page of its own.
+        """
+        index = self.lean.layers.index(layer)
+        source = self._cache().stores[index]
+        slot = min(age, len(source) - 1)
+        keys, values = slot, slot
+        if layer in self.lean.core:
+            keys = self._keys - 1 if self._keys else slot
+            values = self._values - 1 if self._values else slot
+        number = age if self._stepwise else slot
+        page = self._pages.get((index, number))
+        if page is None:
+            page = self._pages[index, number] = Page(source[:1, :0])
+        page.follow(source, keys, values, self._base, self._base + len(self._tokens))
+        return page
+
+    def _iterate(self, x: Tensor, place: Place, first: int) -> Tensor:
+        """One iteration of the positions from ``first`` on, where ages look at different slots."""
+        ages = self._ages[first:]
+        groups = {age: [i for i, a in enumerate(ages) if a == age] for age in sorted({*ages})}
+        for layer, latest in zip(self.lean.core, self._latest, strict=True):
+            x = x.to(layer.device)
+            turned = layer.ask(x, place.turns[layer.device])
+            queries = turned[:, 0].to(x.dtype)
+            latest[first : len(self._ages)] = turned[:, 1:]
+            mask = place.masks[layer.device]
+            if len(groups) == 1:
+                seen = self._seen(layer, latest, queries, mask, ages[0], first)
+            else:
+                seen = x.new_empty(x.shape)
+                for age, rows in groups.items():
+                    part = None if mask is None else mask[rows]
+                    seen[rows] = self._seen(layer, latest, queries[rows], part, age, first)
+            x = layer.rest(x, seen)
+        return x.to(self.lean.device)
+
+    def _seen(
+        self,
+        layer: Layer,
+        latest: Tensor,
+        queries: Tensor,
+        mask: Tensor | None,
+        age: int,
+        first: int,
+    ) -> Tensor:
+        """What queries of positions of ``age`` gather, [rows, d]."""
+        page, end = self._page(layer, age), len(self._ages)
+        block = page.store[0, self._base : self._base + end]
+        if not self._stepwise:
+            block[:] = latest[:end]
+        else:
+            # Who had this iteration before offers its rows of then, everybody else the latest.
+            rows = [j for j, a in enumerate(self._ages) if a <= age]
+            if rows and rows == list(range(rows[0], end)):
+                block[rows[0] :] = latest[rows[0] : end]
+            elif rows:
+                block[rows] = latest[rows]
+        view = Views.of(page.store, self._base, self._base + end)
+        return look(queries, view.keys[0], view.values[0], mask)

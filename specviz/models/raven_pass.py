@@ -1,0 +1,228 @@
+"""The arithmetic of a recurrent-depth pass on few rows: tensors and formulas, no modules.
+
+A token runs through the core dozens of times, with one row or a dozen. What surrounds the matrix
+products then counts as much as they do: so the rotation, the scale of the scores and a pass of the
+values are one complex product, biases and sums ride along with the matrix products, the prelude's
+half of the adapter is computed once per pass, and views are made outside the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from specviz.models.raven_cache import Views
+from specviz.models.raven_net import Block, Norm, Raven, RavenConfig, rotary_table
+
+
+class Scale:
+    """A root-mean-square norm of [rows, d], from a vector norm where the numbers are wide."""
+
+    def __init__(self, norm: Norm) -> None:
+        weight = norm.weight.detach()
+        self.weight, self.eps, self.width = weight, norm.eps, weight.shape[0]
+        self.narrow = weight.dtype not in (torch.float32, torch.float64)
+        # sqrt(sum x^2 + d eps) is the hypotenuse of the norm and sqrt(d eps).
+        self.side = torch.tensor(sqrt(self.width * norm.eps), dtype=weight.dtype).to(weight.device)
+        self.stretched = weight * sqrt(self.width)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Shape of ``x`` kept."""
+        if self.narrow:
+            wide = F.rms_norm(x.float(), (self.width,), None, self.eps)
+            return wide.to(x.dtype) * self.weight
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x / torch.hypot(length, self.side) * self.stretched
+
+
+class Layer:
+    """One block. Matrices are views of the network's own weights, transposed for ``addmm``."""
+
+    def __init__(self, block: Block) -> None:
+        attn, mlp = block.attn, block.mlp
+        self.norms = [Scale(n) for n in (block.norm_1, block.norm_2, block.norm_3, block.norm_4)]
+        self.qkv = attn.Wqkv.weight.detach().t()
+        self.mix = attn.proj.weight.detach().t()
+        self.fc = mlp.fc.weight.detach().t()
+        self.down = mlp.proj.weight.detach().t()
+        bias = attn.qk_bias.detach().flatten()
+        self.bias = torch.cat([bias, bias.new_zeros(len(bias) // 2)])
+        self.heads = attn.heads
+        self.device = self.qkv.device
+
+    def ask(self, x: Tensor, turn: Tensor) -> Tensor:
+        """Queries (scaled), keys and values [rows, 3, heads, width] of ``x`` [rows, d], rotated.
+
+        float32 at least, whatever ``x`` is.
+        """
+        flat = torch.addmm(self.bias, self.norms[0](x), self.qkv)
+        if flat.dtype not in (torch.float32, torch.float64):
+            flat = flat.float()
+        pairs = flat.view(len(x), 3, self.heads, -1, 2)
+        return torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
+
+    def rest(self, x: Tensor, seen: Tensor) -> Tensor:
+        """The layer's output [rows, d]; ``seen`` [rows, d] is what attention gathered."""
+        _, second, third, fourth = self.norms
+        x = second(torch.addmm(x, seen, self.mix))
+        gate, value = torch.mm(third(x), self.fc).chunk(2, -1)
+        return fourth(torch.addmm(x, F.silu(gate).mul_(value), self.down))
+
+    def run(
+        self,
+        x: Tensor,
+        turn: Tensor,
+        mask: Tensor | None,
+        write: Tensor,
+        keys: Tensor,
+        values: Tensor,
+    ) -> Tensor:
+        """The layer on ``x`` [rows, d]: its keys and values go to ``write``, which ``keys`` and
+        ``values`` show already. ``mask`` as in :func:`look`."""
+        turned = self.ask(x, turn)
+        write.copy_(turned[:, 1:])
+        return self.rest(x, look(turned[:, 0].to(x.dtype), keys, values, mask))  # fmt: skip
+
+
+def look(q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """What scaled queries [rows, heads, width] gather [rows, d] from ``keys`` [heads, width, n] and
+    ``values`` [heads, n, width]; ``mask`` [rows, n] is added to the scores."""
+    q = q.transpose(0, 1)
+    if q.dtype in (torch.float32, torch.float64):
+        scores = torch.bmm(q, keys) if mask is None else torch.baddbmm(mask, q, keys)
+        seen = torch.bmm(scores.softmax(-1), values)
+    else:  # scores of half precision would be too coarse; the kernel keeps them wide
+        seen = F.scaled_dot_product_attention(
+            q[None], keys.transpose(1, 2)[None], values[None], mask, scale=1.0
+        )[0]
+    return seen.transpose(0, 1).flatten(1)
+
+
+class Turns:
+    """The complex table [positions, 3, 1, width / 2] that rotates keys, rotates and scales queries
+    and leaves values alone; it grows with the positions that are asked for."""
+
+    def __init__(self, config: RavenConfig, dtype: torch.dtype, device: torch.device) -> None:
+        self.config, self.dtype, self.device = config, dtype, device
+        self._table = self._made(config.block_size)
+
+    def _made(self, positions: int) -> Tensor:
+        cos, sin = rotary_table(self.config, positions, self.dtype)
+        turn = torch.complex(cos, sin)
+        still = torch.ones_like(turn)
+        table = torch.stack([turn / sqrt(self.config.head_width), turn, still], dim=1)
+        return table[:, :, None].to(self.device)
+
+    def __call__(self, positions: Tensor | slice, end: int) -> Tensor:
+        """Rows of the table; ``end`` is above every position."""
+        if end > len(self._table):
+            self._table = self._made(2 * end)
+        return self._table[positions]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the rows of a pass stand: rotations by device, and which columns they may see."""
+
+    turns: dict[torch.device, Tensor]
+    masks: dict[torch.device, Tensor | None]
+
+
+class Lean:
+    """A network as layers and matrices. ``spread``: its layers are on several devices."""
+
+    def __init__(self, net: Raven) -> None:
+        trunk, config = net.transformer, net.config
+        # Lists of modules are typed as lists of anything.
+        made: list[list[Any]] = [
+            [Layer(block) for block in part]  # type: ignore[arg-type]
+            for part in (trunk.prelude, trunk.core_block, trunk.coda)
+        ]
+        self.prelude: list[Layer] = made[0]
+        self.core: list[Layer] = made[1]
+        self.coda: list[Layer] = made[2]
+        self.layers = [*self.prelude, *self.core, *self.coda]
+        adapter = trunk.adapter.weight.detach().t()
+        self.from_state, self.from_input = adapter[: config.n_embd], adapter[config.n_embd :]
+        self.embedding = trunk.wte.weight.detach()
+        self.emb_scale = config.emb_scale
+        self.last = Scale(trunk.ln_f)
+        self.head = net.lm_head.weight.detach().t()
+        self.device = self.embedding.device
+        devices = dict.fromkeys([self.device, *(layer.device for layer in self.layers)])
+        self.devices = tuple(devices)
+        self.spread = len(devices) > 1
+        dtype = self.embedding.dtype
+        self._turns = {d: Turns(config, dtype, d) for d in devices}
+
+    def place(self, positions: list[int], mask: Tensor | None) -> Place:
+        """A place for rows at ``positions``, with the additive ``mask`` [rows, n] or none."""
+        first, end = positions[0], positions[-1] + 1
+        where: Tensor | slice = slice(first, end)
+        if positions != list(range(first, end)):
+            where, end = torch.tensor(positions), max(positions) + 1
+        return Place(
+            {d: turns(where, end) for d, turns in self._turns.items()},
+            {d: None if mask is None else mask.to(d) for d in self.devices},
+        )
+
+    def embed(self, tokens: list[int]) -> Tensor:
+        """Scaled embeddings [rows, d]."""
+        ids = torch.tensor(tokens, device=self.device)
+        return F.embedding(ids, self.embedding) * self.emb_scale
+
+    def through(
+        self, layers: list[Layer], x: Tensor, place: Place, views: list[Views], iteration: int = 0
+    ) -> Tensor:
+        """``x`` [rows, d] through ``layers``, reading and writing slot ``iteration`` of each."""
+        if self.spread:
+            home = x.device
+            for layer, view in zip(layers, views, strict=True):
+                at = layer.device
+                x = layer.run(
+                    x.to(at), place.turns[at], place.masks[at], view.writes[iteration],
+                    view.keys[iteration], view.values[iteration],
+                )  # fmt: skip
+            return x.to(home)
+        turn, mask = place.turns[self.device], place.masks[self.device]
+        for layer, view in zip(layers, views, strict=True):
+            x = layer.run(
+                x, turn, mask, view.writes[iteration], view.keys[iteration], view.values[iteration]
+            )
+        return x
+
+    def inputs(self, embedded: Tensor) -> Tensor:
+        """The half of the adapter that stays the same in all iterations, [rows, d]."""
+        return torch.mm(embedded, self.from_input)
+
+    def inject(self, state: Tensor, inputs: Tensor) -> Tensor:
+        """What the core reads in one iteration, [rows, d]."""
+        return torch.addmm(inputs, state, self.from_state)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """The coda's output [rows, d] to logits [rows, V], float32 at least."""
+        out = torch.mm(self.last(x), self.head)
+        return out if out.dtype == torch.float64 else out.float()
+
+    def forward(
+        self,
+        tokens: list[int],
+        place: Place,
+        views: list[Views],
+        state: Tensor,
+        depth: int,
+        keep: list[int] | None,
+    ) -> Tensor:
+        """Logits [len(keep), V] of a whole pass of ``depth`` iterations from ``state`` [rows, d]."""
+        head, tail = len(self.prelude), len(self.layers) - len(self.coda)
+        core = views[head:tail]
+        inputs = self.inputs(self.through(self.prelude, self.embed(tokens), place, views[:head]))
+        for iteration in range(depth):
+            state = self.through(self.core, self.inject(state, inputs), place, core, iteration)
+        out = self.through(self.coda, self.last(state), place, views[tail:])
+        return self.logits(out if keep is None else out[keep])
