@@ -56,6 +56,36 @@ def _scaled(decoder: str, knob: str, factor: float) -> Setting:
     return make
 
 
+def _iterations(decoder: str, knob: str, factor: float) -> Setting:
+    """``knob``, a number of iterations, times ``factor``, as far as the model goes."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        deepest = run.header.depth or 1
+        return {knob: min(_within(decoder, knob, factor * float(knobs[knob])), deepest)}
+
+    return make
+
+
+def _block(factor: float) -> Setting:
+    """The wave's largest block times ``factor``, its first one no larger than that."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        block = _within("das_wave", "block", factor * float(knobs["block"]))
+        return {"block": block, "first": min(block, int(knobs["first"])), "auto": False}
+
+    return make
+
+
+def _rounds(factor: float) -> Setting:
+    """So many times the rounds, the same in every step."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        rounds = _within("das_wave", "rounds", factor * float(knobs["rounds"]))
+        return {"rounds": rounds, "auto": False}
+
+    return make
+
+
 def _tree(decoder: str, factor: float) -> Setting:
     """A fixed number of guesses, ``factor`` times the largest tree of the run."""
 
@@ -72,6 +102,14 @@ def _within(decoder: str, knob: str, value: float) -> int:
     found: Any = next(k for k in knobs_of(DRAFTERS[decoder]) if k.name == knob)
     return int(min(max(value, found.low), found.high))
 
+
+# Whether the prefix's keys and values are read as deep as the draft is, or where they are final.
+PREFIX = (
+    Change("coupled", _set(keys=0, values=0)),
+    Change("mature-v", _set(keys=0, values=-1)),
+    Change("deep-keys", _set(keys=-1, values=0)),
+    Change("deep-prefix", _set(keys=-1, values=-1)),
+)
 
 CHANGES: dict[str, tuple[Change, ...]] = {
     "recap": (
@@ -113,5 +151,25 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("longer-matches", _scaled("prompt_lookup", "ngram", 2)),
         Change("sure-matches", _set(shortest=2)),
         Change("latest-match", _set(occurrence="latest")),
+    ),
+    "das_wave": (
+        *PREFIX,
+        Change("no-carry", _set(carry=False)),
+        Change("coupled-no-carry", _set(keys=0, values=0, carry=False)),
+        Change("no-freeze", _set(freeze=0)),
+        Change("larger-block", _block(2)),
+        Change("smaller-block", _block(0.5)),
+        Change("more-rounds", _rounds(2)),
+        Change("fewer-rounds", _rounds(0.5)),
+        Change("more-iterations", _iterations("das_wave", "inner", 2)),
+        Change("auto-wave", _set(auto=True)),
+    ),
+    "das": (
+        *PREFIX,
+        Change("deeper-draft", _iterations("das", "draft", 2)),
+        Change("shallower-draft", _iterations("das", "draft", 0.5)),
+        Change("more-guesses", _scaled("das", "tokens", 2)),
+        Change("fewer-guesses", _scaled("das", "tokens", 0.5)),
+        Change("sure-guesses", _set(confidence=0.5)),
     ),
 }

@@ -261,10 +261,10 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
 
 
 def _unpriced(header: Header) -> bool:
-    """Whether trees would get other sizes now, because the recording does not say what passes
+    """Whether drafts would get other sizes now, because the recording does not say what passes
     cost. Models whose passes cost nothing worth measuring never say it."""
-    fixed = header.decoder == "prompt_lookup" or not DRAFTERS[header.decoder].needs
-    if fixed or header.costs is not None or registry.find(header.model).kind == "toy":
+    if header.costs is not None or registry.find(header.model).kind == "toy":
         return False
     knobs = _knobs(header)
-    return knobs["nodes"] == 0 and knobs.get("tree") != "static"
+    fitted_tree = knobs.get("nodes") == 0 and knobs.get("tree") != "static"
+    return fitted_tree or bool(knobs.get("auto"))

@@ -39,6 +39,11 @@ def clip(tokens: Sequence[int], eos_ids: Set[int], budget: int) -> tuple[int, ..
 def check_fit(model: Model, drafter: Drafter, inputs: Inputs, max_new_tokens: int) -> None:
     """Raise InputError or Unsupported when this run could not end well."""
     missing = drafter.needs - model.supports
+    if "depth" in missing:
+        raise Unsupported(
+            f"The decoder {drafter.name} guesses with fewer iterations of a shared block, and "
+            f"{model.label} has none, its layers run once each: choose a recurrent-depth model."
+        )
     if missing:
         raise Unsupported(
             f"The decoder {drafter.name} needs {', '.join(sorted(missing))}, which the model "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specviz.budget import Curve
-from specviz.drafters import create
+from specviz.drafters import DRAFTERS, create, knobs_of
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, Drafter
 from specviz.drafters.memory import Level, Snapshot, make_row, model_key
@@ -149,13 +149,39 @@ KNOBS: list[tuple[str, dict[str, Any]]] = [
     ("recap", {"rejected": False, "copy": "off", "calibration": "none", "repeats": 0}),
 ]
 
+# For models with depth, after all the others. Iterations are given in parts of eight, ``-1`` the
+# last, so that they fit any depth.
+DEPTH_KNOBS: list[tuple[str, dict[str, Any]]] = [
+    ("das", {}),
+    ("das", {"tokens": 32, "draft": 2, "keys": -1, "values": 8, "confidence": 0.01}),
+    ("das", {"draft": 8, "keys": 3, "values": 0}),
+    ("das_wave", {}),
+    ("das_wave", {"block": 64, "rounds": 5, "inner": 1, "first": 8, "widen": 16, "freeze": 1}),
+    ("das_wave", {"keys": 0, "values": 0, "inner": 4, "freeze": 0}),
+    ("das_wave", {"keys": 0, "carry": False, "freeze": 1, "block": 6, "first": 1}),
+    ("das_wave", {"auto": True, "keys": 5, "values": 2}),
+]
+ITERATIONS = ("draft", "inner", "keys", "values")
+
 RECAP = 5
 HOSTILE = ("oracle", "past the end", "always wrong", "random", "duplicates", "poisoned")
 
 
-def every_drafter() -> list[str]:
-    """The names of all cases that ``drafters`` can make."""
-    return [*(f"{name} {knobs}" for name, knobs in KNOBS), *HOSTILE]
+def every_drafter(depth: bool = False) -> list[str]:
+    """The names of all cases that ``drafters`` can make, with those for models with ``depth``."""
+    deep = [f"{name} {knobs}" for name, knobs in DEPTH_KNOBS] if depth else []
+    return [*(f"{name} {knobs}" for name, knobs in KNOBS), *HOSTILE, *deep]
+
+
+def at_depth(name: str, knobs: dict[str, Any], depth: int) -> Drafter:
+    """The drafter with its iterations, in parts of eight, made those of a model of ``depth``."""
+    fitting = dict(knobs)
+    for knob in ITERATIONS:
+        default = {"draft": 4, "inner": 2}.get(knob)
+        value = fitting.get(knob, default)
+        if value is not None and value > 0 and knob in {k.name for k in knobs_of(DRAFTERS[name])}:
+            fitting[knob] = max(1, value * depth // 8)
+    return create(name, fitting)
 
 
 def drafters(
@@ -174,4 +200,8 @@ def drafters(
         lambda: Duplicates(answer, start, 3),
         lambda: Poisoned(seed, vocab),
     ]
-    return makers[which - len(KNOBS)]()
+    hostile = which - len(KNOBS)
+    if hostile < len(makers):
+        return makers[hostile]()
+    assert model.depth is not None
+    return at_depth(*DEPTH_KNOBS[hostile - len(makers)], model.depth)

@@ -24,6 +24,7 @@ from specviz.models.toy import ToyModel, rhyme_model
 from specviz.trace import Costs, Event, Progress, Trace, TraceError, Turn
 from specviz.tracefile import load, save
 from specviz.views.difference import changes, control_lines, sentences
+from tests.fake_depth import deep_rhyme
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 # The discount is pinned: these numbers are not about it.
@@ -132,10 +133,14 @@ def test_what_the_run_had_already_is_not_offered_and_refused_in_a_sentence(trace
 
 
 @pytest.mark.parametrize("decoder", CHANGES)
-def test_every_named_change_runs_and_has_its_words(decoder: str) -> None:
+def test_every_named_change_runs_and_has_its_words(
+    decoder: str, known: Callable[[ToyModel], str]
+) -> None:
+    model = known(deep_rhyme())
     knobs = {"tree": "best_first"} if decoder == "token_recycling" else {}
-    first = made(replace(JOB, decoder=decoder, knobs=knobs, max_new_tokens=24))
+    first = made(replace(JOB, model=model, decoder=decoder, knobs=knobs, max_new_tokens=24))
     never = {"wider", "best-first", "no-discount" if knobs else ""}
+    never |= {"das": {"mature-v"}, "das_wave": {"deep-prefix"}}.get(decoder, set())
     assert {c.name for c in CHANGES[decoder]} - {c.name for c in offered(first)} <= never
     for each in CHANGES[decoder]:
         assert strings()[f"whatif.{each.name}"].endswith("?")
@@ -145,6 +150,22 @@ def test_every_named_change_runs_and_has_its_words(decoder: str) -> None:
         assert found.comparison.parted is None
         assert len(found.comparison.positions) == 24
         assert changes(found.names, {}, found.after)
+
+
+def test_changes_of_a_wave_stay_within_what_the_model_and_the_block_allow(
+    known: Callable[[ToyModel], str],
+) -> None:
+    job = replace(JOB, model=known(deep_rhyme()), decoder="das_wave", max_new_tokens=24)
+    wave = made(replace(job, knobs={"block": 5, "first": 4, "inner": 6}))
+    assert change(wave, ["smaller-block"]).knobs["block"] == 2
+    assert change(wave, ["smaller-block"]).knobs["first"] == 2
+    assert change(wave, ["more-iterations"]).knobs["inner"] == 8
+    assert change(wave, ["coupled-no-carry"]).knobs["keys"] == 0
+    assert change(wave, ["coupled-no-carry"]).knobs["carry"] is False
+    hub = {"model": "owner/name", "trace_schema": 1}
+    assert reasons(told(wave, **hub)) == ()
+    fitted = {**wave.events[0].knobs, "auto": True}  # type: ignore[union-attr]
+    assert reasons(told(wave, **hub, knobs=fitted)) == ("costs",)
 
 
 def test_every_decoder_that_guesses_can_be_asked() -> None:

@@ -14,6 +14,7 @@ from specviz.models.base import Inputs, Model
 from specviz.models.toy import ToyModel, random_logits
 from specviz.trace import Finish, Prefill, Step
 from tests.adversaries import (
+    DEPTH_KNOBS,
     KNOBS,
     RECAP,
     Chain,
@@ -22,11 +23,13 @@ from tests.adversaries import (
     oracle,
     poisoned_snapshot,
 )
+from tests.fake_depth import DepthToy
 
 
 def toy(seed: int, vocab: int, order: int, sharpness: float) -> ToyModel:
+    """One that has depths too, so that every drafter can guess on it."""
     pieces = [bytes([97 + i]) for i in range(vocab)]
-    return ToyModel(random_logits(seed, vocab, order, sharpness), pieces)
+    return DepthToy(random_logits(seed, vocab, order, sharpness), pieces)
 
 
 def decoded(
@@ -53,7 +56,7 @@ def decoded(
 
 
 CASES = {
-    "which": st.integers(0, len(every_drafter()) - 1),
+    "which": st.integers(0, len(every_drafter(depth=True)) - 1),
     "seed": st.integers(0, 10_000),
     "vocab": st.integers(2, 12),
     "order": st.integers(1, 4),
@@ -91,7 +94,7 @@ def test_every_drafter_gives_the_oracles_tokens_in_5000_cases(**case) -> None:
     one_case(**case)
 
 
-@pytest.mark.parametrize("which", range(len(every_drafter())))
+@pytest.mark.parametrize("which", range(len(every_drafter(depth=True))))
 def test_each_drafter_on_a_long_repetitive_text(which: int) -> None:
     model = toy(7, 5, 2, 3.0)
     model.eos_ids = frozenset()
@@ -101,7 +104,7 @@ def test_each_drafter_on_a_long_repetitive_text(which: int) -> None:
 
 
 def test_every_drafter_of_the_registry_is_put_to_the_proof() -> None:
-    assert {name for name, _ in KNOBS} == set(DRAFTERS)
+    assert {name for name, _ in KNOBS + DEPTH_KNOBS} == set(DRAFTERS)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 7])

@@ -7,6 +7,8 @@ from typing import Any
 
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Drafter, Knob, KnobValue, knobs_of
+from specviz.drafters.das import Das
+from specviz.drafters.das_wave import DasWave
 from specviz.drafters.prompt_lookup import PromptLookup
 from specviz.drafters.recap import Recap
 from specviz.drafters.token_recycling import TokenRecycling
@@ -15,7 +17,7 @@ from specviz.models.base import InputError
 __all__ = ["DRAFTERS", "Drafter", "Knob", "create", "knob_values", "knobs_of"]
 
 DRAFTERS: dict[str, type[Drafter]] = {
-    d.name: d for d in (Recap, TokenRecycling, PromptLookup, Autoregressive)
+    d.name: d for d in (Recap, TokenRecycling, PromptLookup, DasWave, Das, Autoregressive)
 }
 
 

@@ -69,6 +69,13 @@ def figures(trace: Trace) -> Iterator[str]:
         yield text("cli.acceptance", percent=f"{100 * mine['acceptance']:.0f}")
     if mine["recycled_hits"] is not None:
         yield text("view.recycled", count=mine["recycled_hits"])
+    if mine["calls_per_token"] is not None:
+        yield text(
+            "cli.ledger",
+            calls=f"{mine['calls_per_token']:.1f}",
+            depth=mine["depth"],
+            applications=f"{mine['applications_per_token']:.1f}",
+        )
     seconds = {key: f"{value:.2f}" for key, value in mine["seconds"].items()}
     yield text("cli.seconds", **seconds)
     if base is not None:
@@ -213,6 +220,9 @@ def run_object(trace: Trace) -> dict[str, Any]:
         "ties": check.ties if check else None,
         "first_difference": facts["first_difference"],
         "finish": mine["finish"],
+        "depth": mine["depth"],
+        "calls_per_token": mine["calls_per_token"],
+        "applications_per_token": mine["applications_per_token"],
         "knobs": run.header.knobs,
         "costs": costs and costs.model_dump(mode="json"),
         "notes": run.header.notes,
