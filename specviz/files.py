@@ -6,6 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
+MODEL_FILES = (".safetensors", ".bin", ".json", ".model", ".jinja", ".txt")
+
 
 def try_writing(path: Path) -> None:
     """Raise OSError when ``write_whole`` could not even begin; leaves nothing behind."""
@@ -33,6 +35,15 @@ def file_sha256(file: Path) -> str:
     """The sha256 of a file, in hex."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def folder_digest(folder: Path) -> str:
+    """16 hex digits over everything in a model's ``folder`` that can change tokens."""
+    total = hashlib.sha256()
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and file.suffix in MODEL_FILES:
+            total.update(file.name.encode() + file_sha256(file).encode())
+    return total.hexdigest()[:16]
 
 
 def cache_root() -> Path:

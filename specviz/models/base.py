@@ -204,7 +204,9 @@ class Model(Protocol):
         """A fresh session with an empty cache."""
         ...
 
-    def measure(self, context: int, fresh: bool = False) -> Generator[Progress, None, Costs | None]:
+    def measure(
+        self, context: int, fresh: bool = False
+    ) -> Generator[Progress, None, Costs | None]:
         """What passes cost behind roughly ``context`` tokens; measured once, then remembered.
 
         ``fresh`` measures again. Yields progress; returns None where passes have no cost worth

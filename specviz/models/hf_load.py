@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import torch
-from huggingface_hub import constants, get_session, hf_hub_download
+from huggingface_hub import constants, get_session, hf_hub_download, snapshot_download
 from huggingface_hub import errors as hub
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
+from transformers import __version__ as TRANSFORMERS
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 from transformers.utils import logging as transformers_logging
 
-from specviz.files import file_sha256
-from specviz.models.base import InputError, Unsupported
+from specviz.files import folder_digest
+from specviz.models.base import InputError, Model, Unsupported
 from specviz.models.hf import HFModel
 from specviz.models.hf_facts import check_architecture
+from specviz.models.raven_label import is_recurrent
+from specviz.models.raven_load import load as load_raven
 from specviz.models.session import chain
 from specviz.tree import DraftTree
 
@@ -32,7 +34,7 @@ HTTP_ERROR: type[BaseException] = hub.HfHubHTTPError.__mro__[1]
 # The test suite compares their tree passes with plain ones; anything else is checked when loaded.
 # (A check needs the device, which a ZeroGPU process lacks while it preloads.)
 VERIFIED = {"llama", "qwen2", "qwen3", "gemma3_text", "mistral"}
-WEIGHTS = (".safetensors", ".bin")
+RAVEN_FILES = ["*.safetensors", "*.json", "*.jinja"]
 TOLERANCE = {"float64": 1e-6, "float32": 1e-2, "bfloat16": 0.5, "float16": 0.25}
 
 
@@ -51,13 +53,32 @@ def quiet() -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HFModel:
+def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> Model:
     """A model of the hub by its id; downloads what the local hub cache lacks."""
     label = label or repo
-    try:
+    config_file, offline = hub_config(repo)
+    revision = config_file.parent.name
+    known: dict[str, Any] = {"revision": revision, "local_files_only": offline}
+    if is_recurrent(config_file):
+        with quiet(), _reached(repo):
+            folder = Path(snapshot_download(repo, allow_patterns=RAVEN_FILES, **known))
+        return load_raven(folder, device, dtype, label, revision[:16])
+    return _load(repo, device, dtype, label, revision[:16], known)
+
+
+def hub_config(repo: str) -> tuple[Path, bool]:
+    """The local copy of a hub model's config.json, and whether the hub was out of reach for it."""
+    with _reached(repo):
         # The hub client would retry for half a minute before it says that there is no network.
         offline = not _hub_answers()
-        config_file = Path(hf_hub_download(repo, "config.json", local_files_only=offline))
+        return Path(hf_hub_download(repo, "config.json", local_files_only=offline)), offline
+
+
+@contextmanager
+def _reached(repo: str) -> Iterator[None]:
+    """What goes wrong on the way to the hub as InputError."""
+    try:
+        yield
     except hub.GatedRepoError as error:
         raise InputError(
             f"{repo} is gated: accept its licence on the hub and log in with `hf auth login`."
@@ -73,9 +94,6 @@ def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> HF
         raise InputError(
             f"The hub cannot be reached to get {repo}: check the network, or give a local folder."
         ) from error
-    revision = config_file.parent.name
-    known = {"revision": revision, "local_files_only": offline}
-    return _load(repo, device, dtype, label, revision[:16], known)
 
 
 def _hub_answers() -> bool:
@@ -90,21 +108,15 @@ def _hub_answers() -> bool:
 
 def load_folder(
     folder: Path, device: str, dtype: str, label: str | None = None, digest: str | None = None
-) -> HFModel:
+) -> Model:
     """A model saved in ``folder``; its digest is that of its files unless given."""
     label = label or folder.name
     if not (folder / "config.json").is_file():
         raise InputError(f"The folder {folder} has no config.json: give a transformers model.")
-    return _load(str(folder), device, dtype, label, digest or folder_digest(folder))
-
-
-def folder_digest(folder: Path) -> str:
-    """16 hex digits over everything in ``folder`` that can change tokens."""
-    total = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.is_file() and (file.suffix in (*WEIGHTS, ".json", ".model", ".jinja", ".txt")):
-            total.update(file.name.encode() + file_sha256(file).encode())
-    return total.hexdigest()[:16]
+    digest = digest or folder_digest(folder)
+    if is_recurrent(folder / "config.json"):
+        return load_raven(folder, device, dtype, label, digest)
+    return _load(str(folder), device, dtype, label, digest)
 
 
 def _load(
@@ -120,10 +132,7 @@ def _load(
         try:
             config = AutoConfig.from_pretrained(source, **known)
         except (ValueError, KeyError, OSError) as error:
-            raise Unsupported(
-                f"{label} has an architecture that this transformers does not know, and specviz "
-                "runs no code that comes with a model: choose another model."
-            ) from error
+            raise Unsupported(_unknown(source, label, known)) from error
         if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
             raise Unsupported(
                 f"{label} ({config.model_type}) is not a causal language model of transformers: "
@@ -147,6 +156,19 @@ def _load(
         if config.model_type in VERIFIED:
             return HFModel(net, tokenizer, label=label, digest=digest)
         return _checked(net, tokenizer, label, digest)
+
+
+def _unknown(source: str, label: str, known: Mapping[str, Any]) -> str:
+    """Why an architecture cannot be loaded; names the version that its own code was written for."""
+    written = ""
+    with suppress(OSError, ValueError, KeyError):
+        facts, _ = PretrainedConfig.get_config_dict(source, **known)
+        if "auto_map" in facts:
+            written = f" (its own code needs transformers {facts['transformers_version']})"
+    return (
+        f"{label} has an architecture{written} that transformers {TRANSFORMERS} does not know, and "
+        "specviz runs no code that comes with a model: choose another model."
+    )
 
 
 def _weights(

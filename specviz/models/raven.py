@@ -33,7 +33,8 @@ class RavenModel:
     """Weights, tokenizer and facts of one recurrent-depth model.
 
     ``net``: in its final dtype, on its device or devices. ``digest``: of the weights;
-    ``recurrence`` goes into the model's own. ``eos_ids``: beside the tokenizer's own end token.
+    with ``recurrence`` it makes the
+    model's own. ``eos_ids``: beside the tokenizer's own end token.
     Raises InputError for a depth out of range.
     """
 
@@ -52,7 +53,8 @@ class RavenModel:
         self.net = net.eval().requires_grad_(False)
         self.lean = Lean(net)
         self.label = label
-        self.digest = self.recurrence.mark(digest)
+        self._weights_digest = digest
+        self.digest = self.recurrence.mark(digest, config.mean_recurrence)
         self.device = str(self.lean.device)
         self.hardware = hardware(self.lean.device)
         self.torch_dtype = self.lean.embedding.dtype
@@ -73,6 +75,17 @@ class RavenModel:
         # Passes of a model take turns: threads that share the processor only slow each other down.
         self.lock = RLock()
         self._costs: dict[int, Costs] = {}
+
+    def at(self, recurrence: Recurrence, label: str) -> RavenModel:
+        """The same weights run otherwise; raises InputError for a depth out of range."""
+        return RavenModel(
+            self.net,
+            self.codec.tokenizer,
+            label=label,
+            digest=self._weights_digest,
+            eos_ids=self.eos_ids,
+            recurrence=recurrence,
+        )
 
     def encode(self, messages: Sequence[Message]) -> Inputs:
         """Apply the chat template with every text inert; see ``TextCodec.encode``."""
@@ -96,24 +109,15 @@ class RavenModel:
 
     def cache(self, reserve: int = 0) -> RavenCache:
         """An empty cache with room for ``reserve`` rows."""
-        config, core = self.net.config, len(self.lean.core)
-        before = len(self.lean.prelude)
+        config, lean = self.net.config, self.lean
+        before, after = len(lean.prelude), len(lean.layers) - len(lean.coda)
         with torch.inference_mode():
-            return RavenCache(
-                [
-                    torch.empty(
-                        self.iterations if before <= i < before + core else 1,
-                        0,
-                        2,
-                        config.n_heads,
-                        config.head_width,
-                        dtype=self.torch_dtype,
-                        device=layer.device,
-                    )  # fmt: skip
-                    for i, layer in enumerate(self.lean.layers)
-                ],
-                reserve,
-            )
+            empty = []
+            for i, layer in enumerate(lean.layers):
+                slots = self.iterations if before <= i < after else 1
+                shape = (slots, 0, 2, config.n_heads, config.head_width)
+                empty.append(torch.empty(shape, dtype=self.torch_dtype, device=layer.device))
+            return RavenCache(empty, reserve)
 
     def run(self, cache: RavenCache, tree: DraftTree, keep: Sequence[int] | None = None) -> Tensor:
         """Logits [len(keep), V] of one pass over ``tree`` behind ``cache.length`` rows.

@@ -1,4 +1,4 @@
-"""Keys and values of a recurrent-depth model: contiguous, one slot for each layer of each iteration.
+"""Keys and values of a recurrent-depth model, contiguous: a slot for each layer and iteration.
 
 A layer of the core has as many slots as the model iterates, the other layers have one. A commit
 moves only the rows of a branch, for all slots of a layer at once.
@@ -43,7 +43,7 @@ class RavenCache:
     pass; ``length`` rows of each count. ``spare``: rows to make room for at the start."""
 
     def __init__(self, empty: Sequence[Tensor], spare: int = 0) -> None:
-        """``empty``: for every layer a tensor [slots, 0, 2, heads, width] of its dtype and device."""
+        """``empty``: for every layer a tensor [slots, 0, 2, heads, width], as it is to be kept."""
         self.stores = list(empty)
         self.length = 0
         self._spare = spare

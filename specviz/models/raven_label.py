@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
 
-from specviz.models.base import InputError, Unsupported
+from specviz.models.base import InputError, Model, Unsupported
 
 MODEL_TYPE = "huginn_raven"
 FURTHEST = 4  # times the mean of training: beyond it nobody knows what the iterations do
@@ -23,6 +25,11 @@ class Recurrence:
     depth: int | None = None
     initial: Initial = "zero"
 
+    @property
+    def spelled(self) -> str:
+        """What stands for it after the ``@``."""
+        return f"{self.depth}{'-seeded' if self.initial == 'seeded' else ''}"
+
     def within(self, mean: int, label: str) -> Recurrence:
         """With a definite depth; raises InputError outside of 1 to 4 times ``mean``."""
         if self.depth is None:
@@ -31,15 +38,23 @@ class Recurrence:
             raise _out_of_range(label, str(self.depth), mean)
         return self
 
-    def mark(self, digest: str) -> str:
-        """The digest of weights with ``digest`` when they run like this: other tokens, other digest."""
+    def mark(self, digest: str, mean: int) -> str:
+        """The digest of a model whose weights have ``digest`` and run like this.
+
+        That of the weights where they run as they were made to, ``mean`` times from zeros.
+        """
+        if (self.depth, self.initial) == (mean, "zero"):
+            return digest
         return hashlib.sha256(f"{digest} {self.depth} {self.initial}".encode()).hexdigest()[:16]
 
 
-def split(name: str) -> tuple[str, str] | None:
-    """``name`` before and after its last ``@``, None without one."""
-    base, at, spelled = name.rpartition("@")
-    return (base, spelled) if at and base else None
+@runtime_checkable
+class Recurrent(Protocol):
+    """A model whose weights can be run to another depth."""
+
+    def at(self, recurrence: Recurrence, label: str) -> Model:
+        """The same weights under another label; raises InputError for a depth out of range."""
+        ...
 
 
 def parse(spelled: str, mean: int | None, label: str) -> Recurrence:
@@ -62,10 +77,23 @@ def no_depth(label: str) -> Unsupported:
     )
 
 
-def mean_recurrence(config: dict[str, Any]) -> int | None:
+def is_recurrent(config_file: Path) -> bool:
+    """Whether a ``config.json`` is one of this family."""
+    return _facts(config_file).get("model_type") == MODEL_TYPE
+
+
+def mean_recurrence(config_file: Path) -> int | None:
     """Mean iterations in training, from a ``config.json``; None for any other kind of model."""
-    mean = config.get("mean_recurrence")
-    return mean if config.get("model_type") == MODEL_TYPE and isinstance(mean, int) else None
+    mean = _facts(config_file).get("mean_recurrence")
+    return mean if is_recurrent(config_file) and isinstance(mean, int) else None
+
+
+def _facts(config_file: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(config_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _out_of_range(label: str, spelled: str, mean: int | None) -> InputError:

