@@ -1,24 +1,20 @@
-"""What ``tiny-raven`` reads: documents by kind, its tokenizer, and packed batches of them."""
+"""What ``tiny-raven`` reads: its tokenizer, and packed batches of documents."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 
-from specviz.training import raven_code, raven_tasks, raven_words
+from specviz.training.raven_documents import COMPOSED, Document, Kind, held_out, make
 
-Kind = Literal["school", "words", "code", "chain", "places", "nested"]
-COMPOSED: tuple[Kind, ...] = ("chain", "places", "nested")
 SPECIALS = ("<|pad|>", "<|begin_text|>", "<|user|>", "<|assistant|>", "<|end_turn|>")
 PAD, BEGIN, USER, ASSISTANT, END = range(5)
 # Letters in words, single digits, single marks: sums stay aligned and names stay whole.
@@ -26,33 +22,10 @@ SPLIT = r"'(?:s|t|re|ve|m|ll|d)\b| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9]|\s+(?!\S)
 CALCULATOR = re.compile(r"<<[^>]*>>")
 
 
-@dataclass(frozen=True)
-class Document:
-    """One exchange: what a person asks, what the model is to answer."""
-
-    kind: Kind
-    user: str
-    reply: str
-
-
-def held_out(user: str) -> bool:
-    """Whether a question is kept from training: one in twenty, by its hash."""
-    return hashlib.blake2s(user.encode()).digest()[0] % 20 == 0
-
-
 def school(path: Path) -> list[Document]:
     """GSM8K questions with solutions, calculator notes taken out."""
     rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     return [Document("school", r["question"], CALCULATOR.sub("", r["answer"])) for r in rows]
-
-
-def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) -> Document:
-    """A generated document. ``longest`` bounds the steps of composed tasks."""
-    if kind in COMPOSED:
-        task = raven_tasks.MAKERS[kind](rng, longest, queries)
-        return Document(kind, task.question, task.reply)
-    user, reply = raven_code.function(rng) if kind == "code" else raven_words.problem(rng)
-    return Document(kind, user, reply)
 
 
 def build_tokenizer(documents: list[Document], vocabulary: int) -> Tokenizer:

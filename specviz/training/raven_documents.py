@@ -1,0 +1,39 @@
+"""What ``tiny-raven`` is asked and answers: generated documents, one in twenty kept from training.
+
+Free of torch: the bench asks the same kinds of questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+from typing import Literal
+
+from specviz.training import raven_code, raven_tasks, raven_words
+
+Kind = Literal["school", "words", "code", "chain", "places", "nested"]
+COMPOSED: tuple[Kind, ...] = ("chain", "places", "nested")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One exchange: what a person asks, what the model is to answer."""
+
+    kind: Kind
+    user: str
+    reply: str
+
+
+def held_out(user: str) -> bool:
+    """Whether a question is kept from training: one in twenty, by its hash."""
+    return hashlib.blake2s(user.encode()).digest()[0] % 20 == 0
+
+
+def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) -> Document:
+    """A generated document. ``longest`` bounds the steps of composed tasks."""
+    if kind in COMPOSED:
+        task = raven_tasks.MAKERS[kind](rng, longest, queries)
+        return Document(kind, task.question, task.reply)
+    user, reply = raven_code.function(rng) if kind == "code" else raven_words.problem(rng)
+    return Document(kind, user, reply)
