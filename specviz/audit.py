@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.compare import first_difference
-from specviz.trace import Run, Step, Trace
+from specviz.trace import Run, Step, Trace, WaveEvidence
 
 
 def audit(trace: Trace) -> tuple[str, ...]:
@@ -45,6 +45,8 @@ def _run(run: Run) -> Iterator[str]:
         if step.nodes[0].token != last:
             yield f"step {index} does not start from the last emitted token."
         yield from _walk(step)
+        if isinstance(step.evidence, WaveEvidence):
+            yield from (f"step {index} {finding}" for finding in _wave(step, step.evidence))
         emitted += len(step.emitted)
         last = step.emitted[-1]
         if ends & set(step.emitted[:-1]):
@@ -85,6 +87,28 @@ def _walk(step: Step) -> Iterator[str]:
         yield f"step {step.index} stops before a guess that the model picked."
     if step.emitted != _whole(step)[: len(step.emitted)]:
         yield f"step {step.index} emits other tokens than it accepted."
+
+
+def _wave(step: Step, wave: WaveEvidence) -> Iterator[str]:
+    """Whether the rounds, the draft and the ledger of a wave tell the same story."""
+    calls = applications = readouts = 0
+    before: tuple[int, ...] = ()
+    for number, made in enumerate(wave.rounds, start=1):
+        tokens = tuple(cell.token for cell in made.cells)
+        if not len(before) <= len(tokens) or not made.parked <= len(before):
+            yield f"loses or parks positions in round {number} that it does not have."
+            return
+        if tokens[: made.parked] != before[: made.parked]:
+            yield f"changes guesses in round {number} that it did not compute."
+        calls += made.iterations
+        applications += made.iterations * (len(tokens) - made.parked)
+        readouts += len(tokens) - made.parked
+        before = tokens
+    if (calls, applications, readouts) != (wave.calls, wave.applications, wave.readouts):
+        yield "counts other work than its rounds took."
+    drafted = tuple(node.token for node in step.nodes[1:])
+    if drafted != before[: len(drafted)]:
+        yield "verifies other guesses than those of its last round."
 
 
 def _whole(step: Step) -> tuple[int, ...]:

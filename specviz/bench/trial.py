@@ -43,13 +43,17 @@ class Variant:
 BEST_FIRST = Variant("token_recycling best_first", "token_recycling", {"tree": "best_first"})
 
 
-def variants(names: Sequence[str]) -> tuple[Variant, ...]:
-    """What is to be verified for these decoders, all for none; raises InputError."""
+def variants(
+    names: Sequence[str], supports: frozenset[str] = registry.Entry.supports
+) -> tuple[Variant, ...]:
+    """What is to be verified for these decoders, for none all that a model with these abilities can
+    run; raises InputError."""
     for name in names:
         create(name)
     every = [Variant(name, name) for name in DRAFTERS]
     every.insert([v.decoder for v in every].index(BEST_FIRST.decoder) + 1, BEST_FIRST)
-    return tuple(v for v in every if not names or v.decoder in names)
+    fitting = {name for name, drafter in DRAFTERS.items() if drafter.needs <= supports}
+    return tuple(v for v in every if v.decoder in (names or fitting))
 
 
 class Trial:

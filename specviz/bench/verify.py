@@ -94,8 +94,9 @@ def unanswered(plan: Plan) -> Verdict:
 
 
 def _planned(plan: Plan) -> list[tuple[Trial, Stage]]:
-    chosen = variants(plan.decoders)
-    device, dtypes = place(plan, registry.find(plan.model))
+    entry = registry.find(plan.model)
+    chosen = variants(plan.decoders, entry.supports)
+    device, dtypes = place(plan, entry)
     trials = [Trial(plan.model, device, dtype, plan.quick, plan.out) for dtype in dtypes]
     return [
         (trial, stage)

@@ -1,0 +1,117 @@
+"""The command line on runs of recurrent depth: the ledger's line, and every command after it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from specviz import cli, load, metrics
+from specviz.audit import audit
+from specviz.models.toy import ToyModel
+from specviz.trace import Step, Trace, WaveEvidence
+from tests.fake_depth import deep_rhyme
+
+
+@pytest.fixture
+def label(known: Callable[[ToyModel], str]) -> str:
+    return known(deep_rhyme())
+
+
+def recorded(label: str, decoder: str, path: Path, *more: str) -> Trace:
+    command = ["run", "--model", label, "--prompt", "This is the cow", "--max-new-tokens", "40"]
+    assert cli.main([*command, "--decoder", decoder, "-o", str(path), *more]) == 0
+    return load(path)
+
+
+@pytest.mark.parametrize("decoder", ["das", "das_wave", "recap"])
+def test_a_run_prints_its_ledger(
+    decoder: str, label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ("--knob", "tokens=2", "--knob", "draft=2") if decoder == "das" else ()
+    trace = recorded(label, decoder, tmp_path / "a.jsonl", *few)
+    run = trace.run()
+    assert run is not None and trace.check is not None and trace.check.equal is True
+    calls, spent = metrics.core_calls(run), metrics.applications(run)
+    assert calls is not None and spent is not None
+    assert calls.per_token < 8 < spent.per_token
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [x for x in lines if "core calls" in x]
+    assert line == (
+        f"{calls.per_token:.1f} sequential core calls per token, where plain decoding needs 8; "
+        f"{spent.per_token:.1f} core applications per token, where it needs 8"
+    )
+    plain = trace.run("baseline")
+    assert plain is not None and metrics.core_calls(plain).per_token == 8
+    assert audit(trace) == ()
+
+
+def test_the_object_of_a_run_has_its_ledger(
+    label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = recorded(label, "das", tmp_path / "a.jsonl", "--json").run()
+    found = json.loads(capsys.readouterr().out)
+    assert found["depth"] == 8
+    assert found["calls_per_token"] == metrics.core_calls(run).per_token
+    assert found["applications_per_token"] == metrics.applications(run).per_token
+
+
+def test_an_ordinary_run_has_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    recorded("toy", "recap", tmp_path / "a.jsonl")
+    assert "core calls" not in capsys.readouterr().out
+
+
+def test_waves_can_be_reported_compared_replayed_and_changed(
+    label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wave, das = tmp_path / "wave.jsonl", tmp_path / "das.jsonl"
+    recorded(label, "das_wave", wave)
+    recorded(label, "das", das)
+    capsys.readouterr()
+
+    def said(*arguments: object) -> str:
+        assert cli.main([str(a) for a in arguments]) == 0
+        return capsys.readouterr().out
+
+    groups = json.loads(said("report", wave, das, "--json"))["groups"]
+    assert [g["decoder"] for g in groups] == ["das_wave", "das"]
+    passes = [len(load(path).run().steps) for path in (wave, das)]
+    assert [g["steps"] for g in groups] == passes
+    compared = json.loads(said("compare", wave, das, "--json"))
+    assert [compared["a"]["passes"], compared["b"]["passes"]] == passes
+    assert "wave" in said("replay", wave, "--step", "1")
+    listed = said("whatif", wave, "--list")
+    assert [x.split("  ")[0] for x in listed.splitlines()][:4] == [
+        "coupled", "mature-v", "deep-keys", "no-carry",
+    ]  # fmt: skip
+    changed = said("whatif", wave, "--change", "no-carry", "--change", "smaller-block")
+    assert "With no states carried from round to round and blocks of up to 8 positions" in changed
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"calls": 1}, "counts other work than its rounds took."),
+        ({"rounds": 0}, "verifies other guesses than those of its last round."),
+        ({"rounds": 1}, "changes guesses in round 2 that it did not compute."),
+    ],
+)
+def test_a_forged_wave_is_found_out(change: dict, finding: str, label: str, tmp_path: Path) -> None:
+    trace = recorded(label, "das", tmp_path / "a.jsonl")
+    at = next(
+        i for i, e in enumerate(trace.events)
+        if isinstance(e, Step) and isinstance(e.evidence, WaveEvidence) and len(e.nodes) > 2
+    )  # fmt: skip
+    step = trace.events[at]
+    rounds = list(step.evidence.rounds)
+    if "rounds" in change:  # another token in the last round's last cell, or the first round's
+        which = -1 if change["rounds"] == 0 else 0
+        cells = list(rounds[which].cells)
+        cells[-1] = cells[-1]._replace(token=(cells[-1].token + 1) % 50)
+        rounds[which] = rounds[which].model_copy(update={"cells": tuple(cells)})
+        change = {"rounds": tuple(rounds)}
+    forged = step.model_copy(update={"evidence": step.evidence.model_copy(update=change)})
+    events = (*trace.events[:at], forged, *trace.events[at + 1 :])
+    assert f"The decoder's step {step.index} {finding}" in audit(Trace(events))
