@@ -285,6 +285,8 @@ def test_guesses_are_compared_with_what_stands_there_in_the_end() -> None:
     run = waves(waved()).run()
     assert run is not None
     assert metrics.in_place(run) == [(1, 2)]
+    longer = waves(waved(), step(1, [node(2, -1, 7)], (), (7,), 1)).run()
+    assert metrics.in_place(longer) == [(1, 2, 7), (7,)]
     assert metrics.agreement(run) == ((2, 2, 1), (4, 1, 0))
     assert metrics.agreement(run, "round") == ((1, 2, 1), (2, 1, 0))
     assert metrics.agreement(run, "position") == ((1, 1, 1), (2, 2, 0))
