@@ -166,8 +166,8 @@ def test_knobs_reach_the_decoder(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["--prompt", "a", "--model", "magic"],
-            "There is no model 'magic': choose smollm2-135m, smollm2-135m-hub, toy, a folder with "
-            "a saved model, or a hub id such as owner/name.",
+            "There is no model 'magic': choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
+            "huginn-0125, toy, a folder with a saved model, or a hub id such as owner/name.",
         ),
         (["--prompt", "a", "--max-new-tokens", "0"], "max new tokens must be at least 1."),
         (
@@ -459,7 +459,9 @@ def test_models_names_every_label(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("models") == 0
     printed = capsys.readouterr().out
     labels = [line.split()[0] for line in printed.splitlines() if not line.startswith(" ")]
-    assert labels == ["smollm2-135m", "smollm2-135m-hub", "toy"]
+    assert labels == [
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "toy",
+    ]  # fmt: skip
     assert "Apache-2.0" in printed
 
 
