@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz import catalog, metrics
-from specviz.trace import Step, StoredEvent, Trace
+from specviz.trace import Step, StoredEvent, Trace, WaveEvidence
 from specviz.tracefile import dumps
 
 VERSION = 1
@@ -66,9 +66,17 @@ def _interest(step: Step) -> float:
     levels = len(here.hits) if here else 0
     want = step.nodes[end].pick
     known = here is not None and any(c.token == want and c.cut for c in here.candidates)
-    score = min(accepted, 4) + 3 * (refused and accepted >= 1) + levels + 2 * known
+    score: float = min(accepted, 4) + 3 * (refused and accepted >= 1) + levels + 2 * known
+    if isinstance(step.evidence, WaveEvidence):
+        score += _lively(step.evidence)
     # A tree that fits the stage without zooming tells its story at a glance.
     return score - max(0, len(step.nodes) - 25) / 10 - 4 * step.clipped
+
+
+def _lively(wave: WaveEvidence) -> float:
+    """How much there is to see in a wave: changes up to a handful, and guesses that froze."""
+    states = [cell.state for made in wave.rounds for cell in made.cells]
+    return min(6, states.count("changed")) / 2 + min(4, states.count("frozen")) / 2
 
 
 def payload(

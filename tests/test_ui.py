@@ -551,7 +551,9 @@ def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
     assert (visit.shown, visit.own) == ("before", [])
     monkeypatch.setattr("specviz.ui.actions.card", broken)
     *kept, line = actions.summaries(visit)
-    assert kept == [None] * 6 + ["[]", KEEP] and told(line) == bug  # nothing of the run before
+    hidden = gr.update(visible=False)
+    # Nothing of the run before.
+    assert kept == [None] * 10 + [hidden, "[]", KEEP] and told(line) == bug
     assert caplog.text.count("RuntimeError: a secret detail") == 4
 
 

@@ -22,6 +22,7 @@ from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Tab, build_tab
 from specviz.views.charts import CHARTS
+from specviz.views.wave import WAVE_CHARTS
 
 DOWNLOADS = ("trace", "html", "csv", "candidates", "memory")
 QUEUE = 20  # runs that may wait; said, because on ZeroGPU Gradio would let one wait
@@ -64,6 +65,7 @@ class Below:
 
     gallery: gr.HTML
     plots: list[gr.Plot]
+    waves: gr.Column
     panes: list[Pane]
     facts: gr.HTML
     takeaway: gr.HTML
@@ -72,7 +74,7 @@ class Below:
     @property
     def summaries(self) -> list[Any]:
         """Outputs of ``Actions.summaries`` but the last two."""
-        return [*self.plots, self.facts]
+        return [*self.plots, self.waves, self.facts]
 
 
 def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
@@ -172,19 +174,21 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     )
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
-            plots = _plots(lang)
+            plots = _plots(list(CHARTS), lang)
+            with gr.Column(visible=False, elem_id="charts-wave") as waves:
+                plots += _plots(list(WAVE_CHARTS), lang)
         panes = inspect_tabs(inspect)
         with gr.Tab(text("ui.tab.whatif", lang)):
             whatif = build_tab(lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
-    return Below(cards, plots, panes, card, files, whatif)
+    return Below(cards, plots, waves, panes, card, files, whatif)
 
 
-def _plots(lang: str) -> list[gr.Plot]:
+def _plots(names: list[str], lang: str) -> list[gr.Plot]:
+    """Two charts a row, under their titles."""
     plots = []
-    names = list(CHARTS)
-    for row in (names[:2], names[2:4], names[4:]):
+    for row in (names[i : i + 2] for i in range(0, len(names), 2)):
         with gr.Row():
             for name in row:
                 with gr.Column(min_width=300):

@@ -83,7 +83,8 @@ def _rejects(inspect: Inspect) -> Pane:
     with gr.Tab(text("ui.tab.rejects", lang)) as tab:
         _note("ui.rejects.about", lang)
         with gr.Row(elem_classes="sv-filters"):
-            names = [(f"ui.rejects.{name}", name) for name in ("all", "known", "unknown")]
+            kinds = ("all", "known", "unknown", "lost", "never")
+            names = [(f"ui.rejects.{name}", name) for name in kinds]
             names += [(f"view.cut.{name}", name) for name in rejects.CUTS]
             which = gr.Dropdown(
                 _choices(names, lang), value="all", label=text("ui.rejects.which", lang),

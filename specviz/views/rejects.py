@@ -10,6 +10,7 @@ from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
 from specviz.views.numbers import small
+from specviz.views.settled import settled
 from specviz.views.sheet import sheet
 from specviz.views.tokens import show, shown
 
@@ -31,6 +32,10 @@ class Reject:
     ``weight``; ``weights`` those of all levels that answered. That row was written by ``row_from``
     (step, prompt, or earlier: another request), there by ``row_step`` and ``row_at`` (node, or
     position in the prompt), on a branch that was accepted or not.
+
+    About a guess that settled in rounds: the draft's own ``confidence`` in it and the ``age`` of
+    the state it was read from, ``since`` which round it stood, and the earlier rounds that ``had``
+    the wanted token there. Rounds count from 1.
     """
 
     step: int
@@ -60,6 +65,10 @@ class Reject:
     row_step: int | None = None
     row_at: int | None = None
     row_accepted: bool | None = None
+    confidence: float | None = None
+    age: int | None = None
+    since: int | None = None
+    had: str = ""
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
@@ -67,10 +76,12 @@ SHOWN = (
     "step", "guess", "source", "probability", "wanted", "wanted_probability", "margin",
     "known", "rank", "level", "cut",
 )  # fmt: skip
+WAVE = (*SHOWN[:7], "confidence", "age", "since", "had")  # where guesses settle in rounds
 MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
-PROBABLE = ("probability", "wanted_probability", "share", "score")  # never 0, only rounded to it
+# Never 0, only rounded to it.
+PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence")
 CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
-SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup")
+SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup", "wave", "das")
 
 
 def rejects(trace: Trace) -> list[Reject]:
@@ -107,6 +118,7 @@ def _of_step(step: Step, position: int, pieces: dict[int, bytes]) -> list[Reject
             depth=len(step.walk) + 1,
             **wanted,
             **(_given(*answers[i], pieces) if i in answers else {}),
+            **_settled(step, end),
         )
         for i, node in enumerate(step.nodes)
         if node.parent == end
@@ -167,6 +179,19 @@ def _given(lookup: Lookup, candidate: Candidate, pieces: dict[int, bytes]) -> di
     }
 
 
+def _settled(step: Step, place: int) -> dict[str, Any]:
+    """What the rounds of a draft say about the guess refused below ``place``."""
+    told = settled(step, place)
+    if told is None:
+        return {}
+    return {
+        "confidence": told.confidence,
+        "age": told.age,
+        "since": told.since,
+        "had": " ".join(map(str, told.had)),
+    }
+
+
 def select(
     rows: list[Reject],
     which: str = "all",
@@ -174,12 +199,15 @@ def select(
     source: str = "all",
     hesitant: float | None = None,
 ) -> list[Reject]:
-    """The rows whose wanted token was ``known`` or ``unknown`` to memory, or was cut for the reason
-    ``which``; with ``find`` only those whose guess or wanted token holds that text, with ``source``
-    (level3, copy, …) only guesses from there, with ``hesitant`` only where the model's lead was
-    smaller than so many logits."""
+    """The rows whose wanted token was ``known`` or ``unknown`` to memory, was ``lost`` again by a
+    later round or ``never`` guessed by any, or was cut for the reason ``which``; with ``find`` only
+    those whose guess or wanted token holds that text, with ``source`` (level3, copy, …) only
+    guesses from there, with ``hesitant`` only where the model's lead was smaller than so many
+    logits."""
     if which in ("known", "unknown"):
         rows = [r for r in rows if r.known is (which == "known")]
+    elif which in ("lost", "never"):
+        rows = [r for r in rows if r.age is not None and bool(r.had) is (which == "lost")]
     elif which != "all":
         rows = [r for r in rows if r.cut == which]
     if source != "all":
@@ -194,7 +222,9 @@ def table(
     rows: list[Reject], lang: str = "en", more: bool = False
 ) -> tuple[list[str], list[list[str | int | float]]]:
     """Column titles and cells for people; what does not apply is a dash."""
-    names = (*SHOWN, *MORE) if more else SHOWN
+    waves = any(row.age is not None for row in rows)
+    names = WAVE if waves else SHOWN
+    names = (*names, *(MORE[:2] if waves else MORE)) if more else names
     titles = [text(f"view.reject.{name}", lang) for name in names]
     return titles, [[_cell(name, row, lang) for name in names] for row in rows]
 
@@ -223,7 +253,7 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
 
 def source_name(source: str, lang: str) -> str:
     """Where a guess came from, in few letters."""
-    if source in ("copy", "lookup", "static"):
+    if source in ("copy", "lookup", "static", "wave", "das"):
         return text(f"view.source.{source}", lang)
     return source.replace("level", "L")
 

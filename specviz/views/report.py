@@ -15,12 +15,13 @@ from typing import Any
 from specviz import metrics
 from specviz.trace import Run, Step, Trace
 from specviz.views.rejects import CUTS, lookup_at, place_of_refusal, wanted_there
+from specviz.views.settled import settled
 from specviz.views.sheet import sheet
 from specviz.views.tokens import show
 
-# Known but cut, for one of the reasons; memory answered otherwise; memory had no answer; refused
-# or nothing drafted by a decoder that keeps no memory.
-FACTS = (*CUTS, "unknown", "silent", "refused", "nothing")
+# Known but cut, for one of the reasons; memory answered otherwise; memory had no answer; an earlier
+# round of a wave had it, or none had; refused or nothing drafted by a decoder that keeps no memory.
+FACTS = (*CUTS, "unknown", "silent", "lost", "never", "refused", "nothing")
 BY = ("fact", "level", "rank", "position", "depth", "step", "category", "run")
 EDGES = (1, 2, 5, 9, 17, 33, 65, 129, 257)  # where the ranges of positions and steps begin
 DEEPEST = 8
@@ -186,6 +187,9 @@ def _outcomes(name: str, trace: Trace, run: Run, categories: Mapping[str, str]) 
 def fact(step: Step, place: int) -> str:
     """The one fact of ``FACTS`` about the place where a walk ended."""
     lookup = lookup_at(step, place)
+    told = settled(step, place)
+    if told is not None:
+        return "lost" if told.had else "never"
     if lookup is None:
         return "refused" if any(n.parent == place for n in step.nodes) else "nothing"
     known = wanted_there(step, place)

@@ -12,12 +12,14 @@ from specviz.views.terminal import literal
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# Known but cut in blues and greens, unknown in warm colours, without a memory in grey.
+# Known but cut in blues and greens, unknown in warm colours, without a memory in grey; of a wave,
+# what it had known in blue.
 LOOK = {
     "cost": ("#0072B2", ""), "budget": ("#56B4E9", "/"), "width": ("#009E73", "x"),
     "depth": ("#0072B2", "\\"), "end": ("#56B4E9", "."), "score": ("#009E73", "-"),
     "blocked": ("#0072B2", "+"), "repeat": ("#56B4E9", "|"), "leaf": ("#009E73", ""),
     "unknown": ("#E69F00", ""), "silent": ("#D55E00", "/"), "refused": ("#8A8F98", ""),
+    "lost": ("#0072B2", "x"), "never": ("#CC79A7", "/"),
     "nothing": ("#8A8F98", "/"),
 }  # fmt: skip
 LONGEST_LABEL = 40
@@ -101,7 +103,7 @@ def share(count: int, whole: int) -> str:
 
 def fact_name(name: str, lang: str = "en") -> str:
     """A fact in words."""
-    if name in ("unknown", "silent", "refused", "nothing"):
+    if name in ("unknown", "silent", "lost", "never", "refused", "nothing"):
         return text(f"view.fact.{name}", lang)
     return text("view.fact.cut", lang, why=text(f"view.cut.{name}", lang))
 

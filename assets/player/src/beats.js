@@ -1,6 +1,7 @@
 // The timeline: a list of beats. Time t counts beats; at a whole t beat t is complete.
-// Beat 0 is the prefill; then per step: one per guess, the pass, one per walked node and one for
-// where the walk stops, and what was written; the last beat is the end of the run.
+// Beat 0 is the prefill; then per step: one per guess (in a wave: per round), the pass, one per walked
+// node and one for where the walk stops, and what was written; the last beat is the end of the run.
+import { isWave } from "./ledger.js";
 
 /** Guessed nodes of a step in the order in which they grew. */
 export function growth(step) {
@@ -8,7 +9,11 @@ export function growth(step) {
   return ids.sort((a, b) => step.nodes[a].order - step.nodes[b].order || a - b);
 }
 
-const size = (step) => step.nodes.length - 1 + 1 + step.walk.length + 1 + 1;
+/** The beats in which a step's draft comes about. */
+const drafting = (step) =>
+  isWave(step) ? step.evidence.rounds.length : step.nodes.length - 1;
+
+const size = (step) => drafting(step) + 1 + step.walk.length + 1 + 1;
 
 export class Beats {
   constructor(run) {
@@ -63,9 +68,9 @@ export class Beats {
     if (beat === 0) return { beat, fraction, step: -1, phase: "prefill", at: 0, of: 1 };
     if (this.done && beat === this.last)
       return { beat, fraction, step, phase: "finish", at: 0, of: 1 };
-    const { nodes, walk } = this.run.steps[step];
+    const { walk } = this.run.steps[step];
     let k = beat - this.starts[step];
-    const drafts = nodes.length - 1;
+    const drafts = drafting(this.run.steps[step]);
     if (k < drafts) return { beat, fraction, step, phase: "draft", at: k, of: drafts };
     k -= drafts;
     if (k === 0) return { beat, fraction, step, phase: "verify", at: 0, of: 1 };
@@ -77,11 +82,14 @@ export class Beats {
 
   /** The last beat before the step's answer is shown: all guesses made, the pass not yet. */
   beforeReveal(step) {
-    return this.starts[step] + this.run.steps[step].nodes.length - 2;
+    return this.starts[step] + drafting(this.run.steps[step]) - 1;
   }
 
   /** How long a beat is shown at speed 1, in milliseconds. */
   milliseconds(place) {
+    // A round has a whole row to be read.
+    if (place.phase === "draft" && isWave(this.run.steps[place.step]))
+      return Math.min(900, Math.max(250, 7000 / place.of));
     if (place.phase === "draft") return Math.min(220, Math.max(30, 1000 / place.of));
     return { prefill: 900, verify: 420, walk: 340, emit: 420, finish: 1600 }[place.phase];
   }

@@ -2,6 +2,8 @@
 import { wantedFact } from "./facts.js";
 import { growth } from "./beats.js";
 import { treeSize } from "./costs.js";
+import { isWave } from "./ledger.js";
+import * as waves from "./wavecaption.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
 const token = (id) => ({ token: id });
@@ -112,17 +114,17 @@ function walk(model, step, place) {
     const node = step.nodes[step.walk[place.at]];
     return {
       main: say("accept", { guess: token(node.token), after: token(step.nodes[from].token) }),
-      why: say("accept_why", {
+      why: isWave(step) ? waves.accepted(step, place) : say("accept_why", {
         p: share(Math.exp(node.logp ?? 0)),
         source: { source: node.source },
       }),
     };
   }
-  return whole(model, step);
+  return whole(model, step, place);
 }
 
 /** The whole step: what was right, what the model wanted instead, and why it was no guess. */
-function whole(model, step) {
+function whole(model, step, place) {
   const kept = Math.min(step.walk.length, step.emitted.length);
   const clipped = step.emitted.length <= step.walk.length;
   const right = step.walk.slice(0, kept).map((n) => step.nodes[n].token);
@@ -147,6 +149,7 @@ function whole(model, step) {
     };
   }
   if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
+  if (isWave(step)) return waves.whole(model, step, place);
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const [best] = step.nodes[end].top; // a recording need not hold any
   const p = best && share(Math.exp(best[1]));
@@ -160,7 +163,7 @@ function whole(model, step) {
 }
 
 function noGuess(step) {
-  if (!step.evidence) return say("none_why_plain");
+  if (!step.evidence || step.evidence.kind === "wave") return say("none_why_plain");
   if (step.evidence.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")))
     return say("none_why_cost", { root: token(step.nodes[0].token) });
   return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", {
@@ -186,8 +189,10 @@ export function caption(model, payload, place) {
   const step = model.decoder.steps[place.step];
   if (place.phase === "prefill") return prefill(model);
   if (place.phase === "finish") return finish(model, payload);
-  if (place.phase === "draft") return draft(step, place);
-  if (place.phase === "verify") return verify(step);
+  if (place.phase === "draft")
+    return isWave(step) ? waves.draft(step, place) : draft(step, place);
+  if (place.phase === "verify")
+    return isWave(step) ? waves.verify(step) : verify(step);
   if (place.phase === "walk") return walk(model, step, place);
-  return whole(model, step);
+  return whole(model, step, place);
 }

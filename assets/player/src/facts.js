@@ -1,4 +1,6 @@
 // What the trace recorded about one node: only facts, no guesses about causes.
+import { isWave } from "./ledger.js";
+import { waveEvidence } from "./wave.js";
 
 /** The memory's answer at a node, or undefined. */
 export function lookupAt(step, node) {
@@ -96,7 +98,7 @@ function guess(step, node, picture) {
   };
 }
 
-/** The evidence panel for `focus`. kinds: memory, span, none, prefill. */
+/** The evidence panel for `focus`. kinds: memory, span, wave, tree, none, prefill. */
 export function memory(model, place, focus, picture) {
   const step = model.decoder.steps[place.step];
   if (!step) return { kind: "prefill" };
@@ -112,6 +114,7 @@ export function memory(model, place, focus, picture) {
       : null,
     refused: isRefused(picture, focus),
   };
+  if (isWave(step)) return { ...common, ...waveEvidence(model, place, focus) };
   if (step.evidence?.kind === "memory") {
     const lookup = lookupAt(step, focus);
     return {

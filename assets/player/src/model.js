@@ -1,4 +1,5 @@
 // Folding a list of trace events into what the player asks about. Only ever grows.
+import { isWave, spent } from "./ledger.js";
 import { toBytes, tokenPieces, units } from "./text.js";
 
 const emptyRun = () => ({
@@ -9,6 +10,8 @@ const emptyRun = () => ({
   ends: [], // seconds since prefill at the end of every step
   counts: [], // tokens emitted up to and including every step, the prefill's own included
 });
+
+const NO_WORK = { tokens: 0, calls: 0, applications: 0, readouts: 0 };
 
 export class Model {
   constructor() {
@@ -23,6 +26,8 @@ export class Model {
     this.units = [];
     this.tallies = []; // per step: sums so far, level -> [asked, answered, right]
     this.shown = new Map();
+    this.waves = false; // whether some draft settled in rounds
+    this.work = []; // sums of the steps so far
   }
 
   /** Take over `events`; the first of them must be the one after the last taken. */
@@ -68,6 +73,19 @@ export class Model {
     for (const [level, add] of Object.entries(step.evidence?.tallies ?? {}))
       sums[level] = (sums[level] ?? [0, 0, 0]).map((v, i) => v + add[i]);
     this.tallies.push(sums);
+    this.waves ||= isWave(step);
+  }
+
+  /** {tokens, calls, applications, readouts} of the decoder's steps up to `index`. */
+  worked(index, depth) {
+    const { steps } = this.decoder;
+    for (let i = this.work.length; i <= index; i++) {
+      const sum = { ...(this.work[i - 1] ?? NO_WORK) };
+      const more = { ...spent(steps[i], depth), tokens: steps[i].emitted.length };
+      for (const key of Object.keys(NO_WORK)) sum[key] += more[key];
+      this.work.push(sum);
+    }
+    return this.work[index] ?? NO_WORK;
   }
 
   #emit(id, source, step, node) {

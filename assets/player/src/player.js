@@ -43,6 +43,7 @@ export class Player {
       this.text.box,
       this.lanes.svg,
       this.tree.box,
+      this.wave.box,
       this.transport.bar,
     ])
       this.sizes.observe(part);
@@ -115,6 +116,8 @@ export class Player {
   }
 
   #events(all) {
+    // A run with waves keeps their larger stage in steps that have none.
+    this.element.classList.toggle("waves", this.model.waves);
     this.#keepFocus(() => {
       for (const view of this.views) {
         if (all) view.refresh?.();
@@ -143,6 +146,7 @@ export class Player {
       this.lanes.resize(this.lanes.svg.clientWidth),
       this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
+      this.wave.resize(this.wave.box.clientWidth, this.wave.box.clientHeight),
     ];
     this.text.resize();
     this.width = width;

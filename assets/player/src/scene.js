@@ -2,7 +2,9 @@
 import { Beats, growth } from "./beats.js";
 import { caption } from "./caption.js";
 import { memory } from "./facts.js";
+import { isWave } from "./ledger.js";
 import { modelOf, outcome } from "./model.js";
+import { wave } from "./wave.js";
 
 const timelines = new WeakMap();
 
@@ -55,7 +57,8 @@ function tree(model, place) {
   const rank = [];
   order.forEach((n, k) => (rank[n] = k));
   const { phase, at, fraction } = place;
-  const grown = phase === "draft" ? at + 1 : order.length;
+  // The rounds of a wave are its own picture; its guesses stand when the last one is over.
+  const grown = phase !== "draft" ? order.length : isWave(step) ? 0 : at + 1;
   // A beat of the walk shows its result from its middle on.
   const done =
     phase === "walk"
@@ -93,6 +96,7 @@ function tree(model, place) {
 function attention(step, place) {
   if (!step) return 0;
   const { phase, at } = place;
+  if (isWave(step)) return attendWave(step, place);
   if (phase === "draft") {
     const n = growth(step)[at];
     return n === undefined ? 0 : step.nodes[n].parent;
@@ -100,6 +104,13 @@ function attention(step, place) {
   if (phase === "verify") return 0;
   const reached = phase === "walk" ? Math.min(at, step.walk.length) : step.walk.length;
   return reached === 0 ? 0 : step.walk[reached - 1];
+}
+
+/** In a wave: the guess that was just accepted or refused. */
+function attendWave(step, { phase, at }) {
+  if (phase === "draft" || phase === "verify") return 0;
+  const reached = phase === "walk" ? at : step.walk.length;
+  return step.walk[reached] ?? Math.min(step.walk.length + 1, step.nodes.length - 1);
 }
 
 /** Seconds since the prefill, passes and tokens of both runs at a place. */
@@ -166,6 +177,7 @@ export function scene(payload, t, chosen = null) {
     tree: picture,
     focus,
     chosen: chosen !== null,
+    wave: wave(model, place),
     memory: memory(model, place, focus, picture),
     caption: caption(model, payload, place),
     live: Boolean(payload.live),

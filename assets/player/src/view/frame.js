@@ -10,6 +10,7 @@ import { Text } from "./text.js";
 import { Tooltip } from "./tooltip.js";
 import { Transport } from "./transport.js";
 import { Tree } from "./tree.js";
+import { Wave } from "./wave.js";
 
 let sheet = null;
 
@@ -26,6 +27,7 @@ export function frame(player, host) {
   const lanes = new Lanes(player);
   const text = new Text(player);
   const tree = new Tree(player);
+  const wave = new Wave(player);
   const memory = new Memory(player);
   const caption = new Caption(player);
   const transport = new Transport(player);
@@ -43,7 +45,7 @@ export function frame(player, host) {
       { class: "inner" },
       header.element,
       lanes.element,
-      h("div", { class: "middle" }, text.element, tree.element, memory.element),
+      h("div", { class: "middle" }, text.element, tree.element, wave.element, memory.element),
       caption.element,
       transport.element,
     ),
@@ -62,12 +64,13 @@ export function frame(player, host) {
     lanes,
     text,
     tree,
+    wave,
     memory,
     caption,
     transport,
     help,
     tooltip,
-    views: [header, lanes, text, tree, memory, caption, transport, help],
+    views: [header, lanes, text, tree, wave, memory, caption, transport, help],
   };
 }
 

@@ -32,6 +32,9 @@ const TERMS = [
   "mixed",
   "coverage",
   "margin",
+  "age",
+  "prefix_depth",
+  "applications",
 ];
 
 export class Help {

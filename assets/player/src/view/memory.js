@@ -5,11 +5,13 @@ import { chip, h, put } from "./dom.js";
 import { Levels } from "./levels.js";
 import { sentence } from "./say.js";
 import { sizeFact } from "./size.js";
+import { WaveFacts } from "./wavefacts.js";
 
 export class Memory {
   constructor(player) {
     this.player = player;
     this.levels = new Levels(player);
+    this.waves = new WaveFacts(player);
     this.heading = h("h3");
     this.body = h("div", { class: "scroll", tabindex: "0" });
     this.element = h("section", { class: "panel memory" }, this.heading, this.body);
@@ -28,7 +30,7 @@ export class Memory {
 
   update(scene) {
     const m = scene.memory;
-    const key = `${scene.place.step}|${m.node}|${m.wanted ? 1 : 0}|${m.guess?.state}|${scene.place.phase === "emit" || scene.place.phase === "finish"}|${this.player.expert}|${this.player.version}`;
+    const key = `${scene.place.step}|${m.node}|${m.wanted ? 1 : 0}|${m.guess?.state}|${m.beat}|${pass(m)}|${scene.place.phase === "emit" || scene.place.phase === "finish"}|${this.player.expert}|${this.player.version}`;
     if (key === this.key) return;
     this.key = key;
     put(this.heading, this.#title(m));
@@ -43,6 +45,7 @@ export class Memory {
 
   #title(m) {
     if (m.kind === "memory") return this.say("memory_at", { node: { token: m.token } });
+    if (m.kind === "wave") return this.say("wave.evidence");
     if (m.kind === "span" || m.kind === "tree")
       return this.say("guess_at", { node: { token: m.token } });
     return this.say("memory");
@@ -60,6 +63,7 @@ export class Memory {
         this.#expert(m),
       ];
     const parts = [this.#fact(m)];
+    if (m.kind === "wave") parts.push(...this.waves.content(m));
     if (m.kind === "memory") parts.push(...this.#levels(m));
     if (m.kind === "tree") parts.push(h("p", { class: "quiet" }, this.say("memory_missing")));
     if (m.copied) parts.push(this.#span(m.copied));
@@ -98,6 +102,8 @@ export class Memory {
           : null,
       ),
     ];
+    if (m.kind === "wave" && m.refused)
+      lines.push(h("p", { class: "knew" }, this.waves.refused(m)));
     if (w.known !== null)
       lines.push(
         h(
@@ -226,3 +232,6 @@ export class Memory {
     );
   }
 }
+
+/** How far the full pass of a wave is, in the whole iterations that its picture shows. */
+const pass = (m) => (m.pass === null || m.pass === undefined ? "" : Math.round(m.pass * m.depth));

@@ -152,6 +152,9 @@ export class Tree {
     const { tree, place } = scene;
     this.svg.setAttribute("data-step", scene.step);
     this.svg.setAttribute("data-phase", place.phase);
+    // A wave is drawn by its own painter, in the same place.
+    this.element.hidden = Boolean(scene.wave);
+    if (scene.wave) return;
     const waits = scene.live && !tree && this.canvas.hasChildNodes();
     this.#wait(scene.live && !tree);
     if (!tree) {

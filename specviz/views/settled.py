@@ -1,0 +1,39 @@
+"""The story of one guess of a draft that settled in rounds: facts that its evidence holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specviz.trace import Step, WaveEvidence
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The last guess at one place of a block. Rounds count from 1.
+
+    ``confidence``: the draft's probability of it in the last round, read from a state of ``age``
+    core iterations; ``since`` which round it stood; ``had``: the earlier rounds whose guess there
+    was the token that the model picked.
+    """
+
+    confidence: float
+    age: int
+    since: int
+    had: tuple[int, ...]
+
+
+def settled(step: Step, place: int) -> Settled | None:
+    """The guess below node ``place`` of a step (0: the first one); None where there is none."""
+    wave = step.evidence
+    if not isinstance(wave, WaveEvidence) or not wave.rounds:
+        return None
+    if place + 1 >= len(step.nodes) or place >= len(wave.rounds[-1].cells):
+        return None
+    last = wave.rounds[-1].cells[place]
+    guesses = [r.cells[place].token if place < len(r.cells) else None for r in wave.rounds]
+    since = len(guesses)
+    while since > 1 and guesses[since - 2] == last.token:
+        since -= 1
+    pick = step.nodes[place].pick
+    had = tuple(k for k, guess in enumerate(guesses, start=1) if guess == pick)
+    return Settled(last.probability, last.age, since, had)
