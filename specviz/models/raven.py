@@ -23,6 +23,7 @@ from specviz.models.raven_engine import RavenEngine
 from specviz.models.raven_label import Recurrence
 from specviz.models.raven_net import Raven
 from specviz.models.raven_pass import Lean
+from specviz.models.raven_product import pack
 from specviz.models.raven_start import Start
 from specviz.models.session import TreeSession, verification_costs, visible
 from specviz.trace import Costs, Progress
@@ -76,9 +77,14 @@ class RavenModel:
         self.lock = RLock()
         self._costs: dict[int, Costs] = {}
 
+    def pack(self) -> None:
+        """Keep the weights in a second layout, for passes of several rows, where that helps."""
+        with self.lock:
+            self.packed = self.packed or pack(self.lean.products)
+
     def at(self, recurrence: Recurrence, label: str) -> RavenModel:
         """The same weights run otherwise; raises InputError for a depth out of range."""
-        return RavenModel(
+        other = RavenModel(
             self.net,
             self.codec.tokenizer,
             label=label,
@@ -86,6 +92,8 @@ class RavenModel:
             eos_ids=self.eos_ids,
             recurrence=recurrence,
         )
+        other.lean, other.packed = self.lean, self.packed
+        return other
 
     def encode(self, messages: Sequence[Message]) -> Inputs:
         """Apply the chat template with every text inert; see ``TextCodec.encode``."""
@@ -103,7 +111,7 @@ class RavenModel:
         """What a verification costs behind about ``context`` tokens; see verification_costs."""
         facts = {
             "digest": self.digest, "dtype": self.dtype, "device": self.hardware,
-            "torch": torch.__version__, "transformers": TRANSFORMERS,
+            "packed": self.packed, "torch": torch.__version__, "transformers": TRANSFORMERS,
         }  # fmt: skip
         return (yield from verification_costs(self, facts, self._costs, context, fresh))
 
@@ -115,7 +123,7 @@ class RavenModel:
             empty = []
             for i, layer in enumerate(lean.layers):
                 slots = self.iterations if before <= i < after else 1
-                shape = (slots, 0, 2, config.n_heads, config.head_width)
+                shape = (slots, 2, config.n_heads, 0, config.head_width)
                 empty.append(torch.empty(shape, dtype=self.torch_dtype, device=layer.device))
             return RavenCache(empty, reserve)
 

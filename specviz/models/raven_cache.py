@@ -17,7 +17,7 @@ FIRST = 256
 
 @dataclass(frozen=True)
 class Views:
-    """One layer of a pass, by iteration: where its new rows go [rows, 2, heads, width], and what it
+    """One layer of a pass, by iteration: where its new rows go [2, heads, rows, width], and what it
     looks at, the new rows included: ``keys`` [heads, width, n], ``values`` [heads, n, width]."""
 
     writes: tuple[Tensor, ...]
@@ -26,24 +26,25 @@ class Views:
 
     @classmethod
     def of(cls, store: Tensor, base: int, end: int) -> Views:
-        """Views of ``store`` [slots, capacity, 2, heads, width] for rows from ``base`` to ``end``.
+        """Views of ``store`` [slots, 2, heads, capacity, width] for rows from ``base`` to ``end``.
 
         Made once per pass: a view costs about as much as a small matrix product.
         """
-        seen = store[:, :end]
+        seen = store[..., :end, :]
         return cls(
-            store[:, base:end].unbind(),
-            seen[:, :, 0].permute(0, 2, 3, 1).unbind(),
-            seen[:, :, 1].transpose(1, 2).unbind(),
+            store[..., base:end, :].unbind(),
+            seen[:, 0].transpose(2, 3).unbind(),
+            seen[:, 1].unbind(),
         )
 
 
 class RavenCache:
-    """``stores``: a tensor [slots, capacity, 2, heads, width] for every layer, in the order of the
-    pass; ``length`` rows of each count. ``spare``: rows to make room for at the start."""
+    """``stores``: a tensor [slots, 2, heads, capacity, width] for every layer, in the order of the
+    pass: a head's rows lie one after the other. ``length`` rows of each count. ``spare``: rows to
+    make room for at the start."""
 
     def __init__(self, empty: Sequence[Tensor], spare: int = 0) -> None:
-        """``empty``: for every layer a tensor [slots, 0, 2, heads, width], as it is to be kept."""
+        """``empty``: for every layer a tensor [slots, 2, heads, 0, width], as it is to be kept."""
         self.stores = list(empty)
         self.length = 0
         self._spare = spare
@@ -51,7 +52,7 @@ class RavenCache:
     def views(self, rows: int) -> list[Views]:
         """The layers, with room for ``rows`` more rows behind those that count."""
         end = self.length + rows
-        capacity = self.stores[0].shape[1]
+        capacity = self.stores[0].shape[3]
         if end > capacity:
             room = max(end, 2 * capacity, self._spare, FIRST)
             self.stores = [grown(store, self.length, room) for store in self.stores]
@@ -81,12 +82,12 @@ class RavenCache:
             start, end = self.length + still, self.length + len(path)
             for store in self.stores:
                 rows = torch.tensor(path[still:], device=store.device) + self.length
-                store[:, start:end] = store.index_select(1, rows)
+                store[..., start:end, :] = store.index_select(3, rows)
         self.length += len(path)
 
 
 def grown(store: Tensor, rows: int, capacity: int) -> Tensor:
     """A copy of ``store`` with room for ``capacity`` rows, of which the first ``rows`` are kept."""
-    new = store.new_empty((store.shape[0], capacity, *store.shape[2:]))
-    new[:, :rows] = store[:, :rows]
+    new = store.new_empty((*store.shape[:3], capacity, store.shape[4]))
+    new[..., :rows, :] = store[..., :rows, :]
     return new

@@ -34,7 +34,7 @@ class Seat(Protocol):
 class Page:
     """The prefix's keys of one slot and values of another, then the block's own rows.
 
-    ``store`` [1, capacity, 2, heads, width] is a copy, of which ``copied`` rows are in place.
+    ``store`` [1, 2, heads, capacity, width] is a copy, of which ``copied`` rows are in place.
     """
 
     def __init__(self, store: Tensor) -> None:
@@ -43,13 +43,14 @@ class Page:
 
     def follow(self, source: Tensor, keys: int, values: int, base: int, end: int) -> None:
         """Copy what is new among the first ``base`` rows; make room up to ``end``."""
-        if end > self.store.shape[1]:
-            room = max(end, source.shape[1], 2 * self.store.shape[1])
-            self.store = grown(self.store, self.store.shape[1], room)
+        capacity = self.store.shape[3]
+        if end > capacity:
+            room = max(end, source.shape[3], 2 * capacity)
+            self.store = grown(self.store, capacity, room)
         if self.copied < base:
             new = slice(self.copied, base)
-            self.store[0, new, 0] = source[keys, new, 0]
-            self.store[0, new, 1] = source[values, new, 1]
+            self.store[0, 0, :, new] = source[keys, 0, :, new]
+            self.store[0, 1, :, new] = source[values, 1, :, new]
             self.copied = base
 
 
@@ -113,9 +114,9 @@ class RavenEngine:
             setattr(self, name, new)
         head = len(self.lean.prelude)
         stores = self._cache().stores[head : head + len(self.lean.core)]
-        rows = [store.new_empty((positions, *store.shape[2:])) for store in stores]
+        rows = [store.new_empty((*store.shape[1:3], positions, store.shape[4])) for store in stores]
         for new, old in zip(rows, self._latest, strict=False):
-            new[:used] = old[:used]
+            new[:, :, :used] = old[:, :, :used]
         self._latest = rows
 
     def replace(self, tokens: Sequence[int]) -> None:
@@ -222,7 +223,7 @@ class RavenEngine:
         number = age if self._stepwise else slot
         page = self._pages.get((index, number))
         if page is None:
-            page = self._pages[index, number] = Page(source[:1, :0])
+            page = self._pages[index, number] = Page(source[:1, ..., :0, :])
         page.follow(source, keys, values, self._base, self._base + len(self._tokens))
         return page
 
@@ -234,7 +235,7 @@ class RavenEngine:
             x = x.to(layer.device)
             turned = layer.ask(x, place.turns[layer.device])
             queries = turned[:, 0].to(x.dtype)
-            latest[first : len(self._ages)] = turned[:, 1:]
+            latest[:, :, first : len(self._ages)] = turned[:, 1:].permute(1, 2, 0, 3)
             mask = place.masks[layer.device]
             if len(groups) == 1:
                 seen = self._seen(layer, latest, queries, mask, ages[0], first)
@@ -257,15 +258,15 @@ class RavenEngine:
     ) -> Tensor:
         """What queries of positions of ``age`` gather, [rows, d]."""
         page, end = self._page(layer, age), len(self._ages)
-        block = page.store[0, self._base : self._base + end]
+        block = page.store[0, :, :, self._base : self._base + end]
         if not self._stepwise:
-            block[:] = latest[:end]
+            block[:] = latest[:, :, :end]
         else:
             # Who had this iteration before offers its rows of then, everybody else the latest.
             rows = [j for j, a in enumerate(self._ages) if a <= age]
             if rows and rows == list(range(rows[0], end)):
-                block[rows[0] :] = latest[rows[0] : end]
+                block[:, :, rows[0] :] = latest[:, :, rows[0] : end]
             elif rows:
-                block[rows] = latest[rows]
+                block[:, :, rows] = latest[:, :, rows]
         view = Views.of(page.store, self._base, self._base + end)
         return look(queries, view.keys[0], view.values[0], mask)

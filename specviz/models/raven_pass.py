@@ -18,6 +18,7 @@ from torch import Tensor
 
 from specviz.models.raven_cache import Views
 from specviz.models.raven_net import Block, Norm, Raven, RavenConfig, rotary_table
+from specviz.models.raven_product import Product
 
 
 class Scale:
@@ -41,26 +42,24 @@ class Scale:
 
 
 class Layer:
-    """One block. Matrices are views of the network's own weights, transposed for ``addmm``."""
+    """One block: the network's own weights as products and norms."""
 
     def __init__(self, block: Block) -> None:
         attn, mlp = block.attn, block.mlp
         self.norms = [Scale(n) for n in (block.norm_1, block.norm_2, block.norm_3, block.norm_4)]
-        self.qkv = attn.Wqkv.weight.detach().t()
-        self.mix = attn.proj.weight.detach().t()
-        self.fc = mlp.fc.weight.detach().t()
-        self.down = mlp.proj.weight.detach().t()
+        self.qkv, self.mix = Product(attn.Wqkv.weight), Product(attn.proj.weight)
+        self.fc, self.down = Product(mlp.fc.weight), Product(mlp.proj.weight)
         bias = attn.qk_bias.detach().flatten()
         self.bias = torch.cat([bias, bias.new_zeros(len(bias) // 2)])
         self.heads = attn.heads
-        self.device = self.qkv.device
+        self.device = self.bias.device
 
     def ask(self, x: Tensor, turn: Tensor) -> Tensor:
         """Queries (scaled), keys and values [rows, 3, heads, width] of ``x`` [rows, d], rotated.
 
         float32 at least, whatever ``x`` is.
         """
-        flat = torch.addmm(self.bias, self.norms[0](x), self.qkv)
+        flat = self.qkv(self.norms[0](x), self.bias)
         if flat.dtype not in (torch.float32, torch.float64):
             flat = flat.float()
         pairs = flat.view(len(x), 3, self.heads, -1, 2)
@@ -69,9 +68,9 @@ class Layer:
     def rest(self, x: Tensor, seen: Tensor) -> Tensor:
         """The layer's output [rows, d]; ``seen`` [rows, d] is what attention gathered."""
         _, second, third, fourth = self.norms
-        x = second(torch.addmm(x, seen, self.mix))
-        gate, value = torch.mm(third(x), self.fc).chunk(2, -1)
-        return fourth(torch.addmm(x, F.silu(gate).mul_(value), self.down))
+        x = second(self.mix(seen, x))
+        gate, value = self.fc(third(x)).chunk(2, -1)
+        return fourth(self.down(F.silu(gate).mul_(value), x))
 
     def run(
         self,
@@ -85,7 +84,7 @@ class Layer:
         """The layer on ``x`` [rows, d]: its keys and values go to ``write``, which ``keys`` and
         ``values`` show already. ``mask`` as in :func:`look`."""
         turned = self.ask(x, turn)
-        write.copy_(turned[:, 1:])
+        write.copy_(turned[:, 1:].permute(1, 2, 0, 3))
         return self.rest(x, look(turned[:, 0].to(x.dtype), keys, values, mask))  # fmt: skip
 
 
@@ -147,18 +146,25 @@ class Lean:
         self.core: list[Layer] = made[1]
         self.coda: list[Layer] = made[2]
         self.layers = [*self.prelude, *self.core, *self.coda]
-        adapter = trunk.adapter.weight.detach().t()
-        self.from_state, self.from_input = adapter[: config.n_embd], adapter[config.n_embd :]
+        adapter = trunk.adapter.weight
+        self.from_state = Product(adapter[:, : config.n_embd])
+        self.from_input = Product(adapter[:, config.n_embd :])
         self.embedding = trunk.wte.weight.detach()
         self.emb_scale = config.emb_scale
         self.last = Scale(trunk.ln_f)
-        self.head = net.lm_head.weight.detach().t()
+        self.head = Product(net.lm_head.weight)
         self.device = self.embedding.device
         devices = dict.fromkeys([self.device, *(layer.device for layer in self.layers)])
         self.devices = tuple(devices)
         self.spread = len(devices) > 1
         dtype = self.embedding.dtype
         self._turns = {d: Turns(config, dtype, d) for d in devices}
+
+    @property
+    def products(self) -> list[Product]:
+        """Every matrix of the network."""
+        own = [p for layer in self.layers for p in (layer.qkv, layer.mix, layer.fc, layer.down)]
+        return [*own, self.from_state, self.from_input, self.head]
 
     def place(self, positions: list[int], mask: Tensor | None) -> Place:
         """A place for rows at ``positions``, with the additive ``mask`` [rows, n] or none."""
@@ -198,15 +204,15 @@ class Lean:
 
     def inputs(self, embedded: Tensor) -> Tensor:
         """The half of the adapter that stays the same in all iterations, [rows, d]."""
-        return torch.mm(embedded, self.from_input)
+        return self.from_input(embedded)
 
     def inject(self, state: Tensor, inputs: Tensor) -> Tensor:
         """What the core reads in one iteration, [rows, d]."""
-        return torch.addmm(inputs, state, self.from_state)
+        return self.from_state(state, inputs)
 
     def logits(self, x: Tensor) -> Tensor:
         """The coda's output [rows, d] to logits [rows, V], float32 at least."""
-        out = torch.mm(self.last(x), self.head)
+        out = self.head(self.last(x))
         return out if out.dtype == torch.float64 else out.float()
 
     def forward(
