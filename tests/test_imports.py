@@ -48,8 +48,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
-        "models.probe", "drafters", "audit", "verdict", "decoding", "equality", "memories",
-        "tracefile", "files", "recorder", "catalog",
+        "models.probe", "models.raven_label", "models.raven_depths", "models.raven_costs",
+        "models.raven_probe", "drafters", "audit", "verdict", "decoding", "equality", "memories",
+        "tracefile", "files", "recorder", "catalog", "training.raven_documents",
+        "training.raven_tasks",
     },
     "training": {*PURE, "models", "inputs"},
     "cli": {

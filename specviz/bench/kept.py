@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from specviz.bench.overhead import ROWS
 from specviz.bench.plan import Part, tokens_of
 from specviz.bench.prompts import Prompt
-from specviz.bench.rows import OURS
 from specviz.bench.sample import Sample, Timing
 from specviz.trace import Costs
 
@@ -70,7 +69,7 @@ def _is_sample(sample: Any, part: Part, repetition: int, prompt: Prompt) -> bool
         return False
     place = (sample["part"], sample["dtype"], sample["prompt"])
     row, equal = sample["row"], sample["equal"]
-    asked = repetition == 0 and row != OURS
+    asked = repetition == 0 and any(r.name == row and r.compared for r in part.rows)
     told = isinstance(equal, bool) or equal == "tie" if asked else equal is None
     return (
         place == (part.name, part.dtype, prompt.id)

@@ -32,6 +32,7 @@ class Plan:
     headline: bool = False
     resume: bool = False
     output: Path | None = None
+    suite: str = "recap"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def tokens_of(prompt: Prompt) -> int:
 def identity(plan: Plan, prompts: Sequence[Prompt], header: Header) -> dict[str, Any]:
     """What has to be the same for a measurement to be gone on with."""
     return {
-        "suite": "recap",
+        "suite": plan.suite,
         "extent": "quick" if plan.quick else "headline" if plan.headline else "full",
         "model": header.model,
         "digest": header.digest,

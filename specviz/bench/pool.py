@@ -88,7 +88,8 @@ def figures(pool: Pool, row: Row, prompts: Sequence[Prompt]) -> dict[str, Any]:
     ``spread`` is [least, median, most] of it over prompts. ``share`` splits decode seconds,
     ``prefill_seconds`` is the mean over prompts. ``rows_per_pass``: verified rows;
     ``cost_per_pass``: what they cost by the measured curve in single-row passes; ``ceiling`` =
-    tau / cost_per_pass.
+    tau / cost_per_pass; ``accepted``: guesses a pass. Of a recurrent-depth model also calls of the
+    core one after another, and positions summed over them, per token that was decoded.
     """
     ids = pool.prompts(row.name)
     timings = pool.of(row.name, ids)
@@ -107,6 +108,7 @@ def figures(pool: Pool, row: Row, prompts: Sequence[Prompt]) -> dict[str, Any]:
         "prefill_seconds": rounded(sum(t.prefill for t in timings) / len(timings)),
         "ms_per_token": rounded(1000 / rate if rate else None),
         **_passes(timings),
+        **_core(timings),
         **_speedups(pool, row.name, other, ids),
         "spread": spread([_speedups(pool, row.name, other, [p])["speedup_decode"] for p in ids]),
         "share": _share(timings) if not row.peer else None,
@@ -153,9 +155,18 @@ def _passes(timings: Sequence[Timing]) -> dict[str, float | None]:
     return {
         "tau": rounded(tau),
         "acceptance": rounded(accepted),
+        "accepted": rounded(over(sum(t.accepted for t in timings), passes)),
         "rows_per_pass": rounded(over(sum(t.rows for t in timings), passes)),
         "cost_per_pass": rounded(cost),
         "ceiling": rounded(over(tau, cost)),
+    }
+
+
+def _core(timings: Sequence[Timing]) -> dict[str, float | None]:
+    tokens = sum(t.tokens - t.first for t in timings)
+    return {
+        f"{name}_per_token": rounded(over(sum(getattr(t, name) for t in timings) or None, tokens))
+        for name in ("calls", "applications")
     }
 
 

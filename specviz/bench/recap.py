@@ -12,14 +12,14 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from specviz.bench.kept import fitting
+from specviz.bench.kept import Fits, fitting
 from specviz.bench.ledger import Ledger
 from specviz.bench.long import long_prompt
 from specviz.bench.overhead import overhead
 from specviz.bench.plan import Part, Plan, Stage, identity, tokens_of
 from specviz.bench.prompts import Prompt, repeated, spread_over
 from specviz.bench.report import result
-from specviz.bench.rows import ABLATIONS, HEADLINE, LONG, rotated
+from specviz.bench.rows import ABLATIONS, HEADLINE, LONG, Row, rotated
 from specviz.bench.runner import Place, Runner, warm_rows
 from specviz.models.base import InputError
 from specviz.trace import Costs
@@ -58,12 +58,12 @@ class Suite:
         header = runner.header(prompts[0])
         parts, without = self._parts(runner)
         told = identity(plan, prompts, header)
-        self.ledger = Ledger(plan.output, told, plan.resume, fitting(parts))
+        self.ledger = Ledger(plan.output, told, plan.resume, self._fits(parts))
         try:
             yield from self._all(parts, runner)
         finally:
             gc.unfreeze()
-        found = result(header, prompts, parts, self.ledger.units)
+        found = result(header, prompts, parts, self.ledger.units, plan.suite)
         found["quick"] = plan.quick
         found["prompts"].update(
             file=plan.file, sha256=plan.sha256, skipped=len(plan.prompts) - len(prompts)
@@ -81,10 +81,25 @@ class Suite:
             for key, _, _, prompt in part.units()
             if key not in units
         )
+        yield from self._before(runner)
         for part in parts:
             yield from self._measure(part)
-        if "overhead" not in units:
+        yield from self._after(runner)
+
+    # What another suite does otherwise
+
+    def _fits(self, parts: Sequence[Part]) -> Fits:
+        return fitting(parts)
+
+    def _before(self, runner: Runner) -> Generator[Stage, None, None]:
+        yield from ()
+
+    def _after(self, runner: Runner) -> Generator[Stage, None, None]:
+        if "overhead" not in self.ledger.units:
             yield from self._overhead(runner)
+
+    def _rows(self, part: Part, runner: Runner) -> tuple[Row, ...]:
+        return runner.runnable(part.rows)
 
     def _fitting(self, runner: Runner) -> tuple[Prompt, ...]:
         most = runner.model.max_context
@@ -121,7 +136,7 @@ class Suite:
         total = len(part.units())
         runner = self._runners[part.dtype]
         yield from self._prepare(runner, part, bool(pending))
-        rows = part.sequence(runner.runnable(part.rows))
+        rows = part.sequence(self._rows(part, runner))
         for i, (key, repetition, number, prompt) in enumerate(pending):
             yield self._stage(part, total - len(pending) + i, total)
             started = monotonic()
@@ -156,7 +171,7 @@ class Suite:
             yield from self._costs(runner, lengths, stock)
         if part.name == "long" or not pending:
             return  # the passes over a long prompt are warm enough after the other parts
-        rows = runner.runnable(part.rows)
+        rows = self._rows(part, runner)
         for done in runner.warm_up(rows, part.prompts[0]):
             yield Stage("warm", part.dtype, done, len(rows))
         for row in warm_rows(part.rows):

@@ -20,6 +20,7 @@ def result(
     prompts: Sequence[Prompt],
     parts: Sequence[Part],
     units: Mapping[str, Mapping[str, Any]],
+    suite: str = "recap",
 ) -> dict[str, Any]:
     """Rows of every part, with the conditions under which they were measured."""
     samples = [Sample.of(s) for unit in units.values() for s in unit.get("samples", ())]
@@ -29,7 +30,7 @@ def result(
         pool = Pool(mine)
         for row in part.rows:
             if row.name in pool:
-                about = {"suite": "recap", "part": part.name, "dtype": part.dtype}
+                about = {"suite": suite, "part": part.name, "dtype": part.dtype}
                 rows.append({**about, **figures(pool, row, [*prompts, *part.prompts])})
     counts = {
         prompt.id: tuple(units[key]["repeated"])
@@ -39,7 +40,7 @@ def result(
     }
     return {
         "schema": SCHEMA,
-        "suite": "recap",
+        "suite": suite,
         "conditions": conditions(header),
         "repetitions": {part.name: part.repetitions for part in parts},
         "prompts": {

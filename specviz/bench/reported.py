@@ -11,6 +11,21 @@ from specviz.verdict import Reported
 RECAP = "A100, batch size 1, greedy, seven single-turn image sets and MMSpec (the RECAP paper)"
 SPEC_BENCH = "A100, float16, Spec-Bench leaderboard"
 
+DAS = (
+    Reported(
+        decoder="das_wave", speedup=4.0,
+        conditions="the least of 16 pairs: four Huginn/Raven checkpoints at 32 iterations on "
+        "GSM8K, MATH-500, HumanEval, MBPP; one L20X, batch size 1, with prompts (the DAS paper)",
+    ),
+    Reported(
+        decoder="das_wave", speedup=6.96, conditions="the most of these 16 pairs (the DAS paper)",
+    ),
+    Reported(
+        decoder="das_wave", speedup=4.11,
+        conditions="Huginn on GSM8K, states carried on and deep prefix; either alone gives little "
+        "(the DAS paper)",
+    ),
+)  # fmt: skip
 BY_MODEL: dict[str, tuple[Reported, ...]] = {
     "Qwen/Qwen2.5-VL-7B-Instruct": (
         Reported(decoder="recap", speedup=1.66, conditions=RECAP),
@@ -23,6 +38,7 @@ BY_MODEL: dict[str, tuple[Reported, ...]] = {
         )
         for name in ("vicuna", "mistral")
     },
+    "huginn-0125": DAS[2:],
     "lmsys/vicuna-7b-v1.3": (
         Reported(decoder="token_recycling", speedup=2.22, conditions=f"{SPEC_BENCH}, tau 2.73"),
     ),

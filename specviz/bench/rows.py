@@ -21,6 +21,7 @@ class Row:
     transformers' ``generate`` with so many tokens of prompt lookup (0: none).
 
     ``warm``: with a memory that other prompts filled. ``packed`` False: stock weights in our loop.
+    ``depth``: a recurrent-depth model run with so many iterations, which says other things.
     ``against``: the row of the same part that this one is a ratio to.
     """
 
@@ -30,12 +31,18 @@ class Row:
     warm: bool = False
     packed: bool | None = None
     lookup: int | None = None
+    depth: int | None = None
     against: str = OURS
 
     @property
     def peer(self) -> bool:
         """Whether transformers runs it."""
         return self.lookup is not None
+
+    @property
+    def compared(self) -> bool:
+        """Whether its tokens have to be those of our plain loop."""
+        return self.name != OURS and self.depth is None
 
 
 _STATIC = MappingProxyType({"tree": "static"})

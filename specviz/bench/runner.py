@@ -23,6 +23,7 @@ from specviz.bench.sample import (
 from specviz.drafters.memory import Snapshot
 from specviz.models import registry
 from specviz.models.base import Inputs, Message, Model, Unsupported
+from specviz.models.raven_label import SPELLING
 from specviz.trace import Costs, Header, Run
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Runner:
     def job(self, row: Row, prompt: Prompt) -> jobs.Job:
         """The job of one of our own rows."""
         return jobs.Job(
-            model=self.place.model,
+            model=self.place.model if row.depth is None else at_depth(self.place.model, row.depth),
             decoder=row.decoder,
             prompt=prompt.text,
             knobs=row.knobs,
@@ -125,7 +126,7 @@ class Runner:
     def _equal(
         self, row: Row, prompt: Prompt, mine: Run | Answer, plain: Run, check: bool
     ) -> Equal:
-        if row.name == OURS or not check:
+        if not row.compared or not check:
             return None
         return compared(self.model, self.inputs(prompt), mine, plain, equality.judge)
 
@@ -206,6 +207,13 @@ class Runner:
     def length(self, prompt: Prompt) -> int:
         """Tokens of the prompt and of the longest answer."""
         return len(self.inputs(prompt).tokens) + tokens_of(prompt)
+
+
+def at_depth(model: str, depth: int) -> str:
+    """The label of a recurrent-depth ``model`` that makes ``depth`` iterations."""
+    base, at, spelled = model.rpartition("@")
+    match = SPELLING.fullmatch(spelled) if at else None
+    return f"{model}@{depth}" if match is None else f"{base}@{depth}{match[2] or ''}"
 
 
 def _memory_key(row: Row) -> str:

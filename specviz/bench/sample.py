@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from specviz import jobs
 from specviz.budget import Curve
-from specviz.metrics import seconds, tested
+from specviz.metrics import Work, applications, core_calls, seconds, tested
 from specviz.models.base import Inputs, Model
 from specviz.trace import Check, Costs, Event, Finish, Progress, Run, Trace
 
@@ -27,7 +27,8 @@ class Timing:
     ``first`` of its ``tokens`` came with the reading of the prompt, which took ``prefill`` seconds;
     the others took ``decode``, of which ``draft``, ``verify`` and ``commit`` are parts. ``passes``
     target passes over ``rows`` rows in all, modelled to cost ``cost`` single-row passes; ``tested``
-    guesses, ``accepted`` of them right. A peer does not tell the latter; they are 0 then.
+    guesses, ``accepted`` of them right; ``calls`` of a recurrent-depth model's core, over
+    ``applications`` positions in all. A peer does not tell the latter; they are 0 then.
     """
 
     tokens: int
@@ -42,6 +43,8 @@ class Timing:
     cost: float = 0.0
     accepted: int = 0
     tested: int = 0
+    calls: int = 0
+    applications: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,13 @@ def timing(run: Run, costs: Costs | None) -> Timing:
         cost=sum(curve(len(s.nodes)) for s in run.steps) if curve else 0.0,
         accepted=sum(len(s.accepted) for s in run.steps),
         tested=sum(map(tested, run.steps)),
+        calls=_total(core_calls(run)),
+        applications=_total(applications(run)),
     )
+
+
+def _total(work: Work | None) -> int:
+    return 0 if work is None else work.total
 
 
 def run_peer(

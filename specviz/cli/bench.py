@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from specviz import jobs
 from specviz.bench import quick as first_look
 from specviz.bench.alone import alone
 from specviz.bench.plan import Plan, Stage, budgeted
-from specviz.bench.prompts import PROMPTS, first_of_each, read_prompts
+from specviz.bench.prompts import PROMPTS, Prompt, first_of_each, read_prompts
 from specviz.catalog import text
 from specviz.cli.command import Device, Knobs, ModelName, command
 from specviz.files import file_sha256, write_whole
@@ -24,7 +24,10 @@ from specviz.models.base import InputError
 from specviz.options import knob_settings
 from specviz.recorder import check_writable, record
 
-SUITES = ("recap",)
+if TYPE_CHECKING:
+    from specviz.bench.recap import Suite
+
+SUITES = ("recap", "recurrent")
 SUITE_DTYPES = ("float32", "bfloat16")
 FIRST_LOOK_TOKENS = 64
 Budget = Annotated[int | None, typer.Option(help=text("cli.bench.max_new_tokens"))]
@@ -63,24 +66,38 @@ def bench_command(
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
     check_writable(output, (".json",))
-    path = prompts or PROMPTS
-    chosen = read_prompts(path)
+    if suite == "recurrent":
+        if prompts is not None or len(dtype or ()) > 1:
+            raise InputError(text("cli.error.suite_recurrent"))
+        chosen, name, digest = _questions()
+    else:
+        path = prompts or PROMPTS
+        chosen, name, digest = read_prompts(path), path.name, file_sha256(path)
     if sample is not None or quick:
         chosen = first_of_each(chosen, sample or 1)
     plan = Plan(
         model=model,
         device=device,
-        dtypes=tuple(dict.fromkeys(dtype or _dtypes(model, quick))),
+        dtypes=tuple(dict.fromkeys(dtype or _dtypes(model, quick or suite == "recurrent"))),
         prompts=budgeted(chosen, max_new_tokens, quick),
-        file=path.name,
-        sha256=file_sha256(path),
+        file=name,
+        sha256=digest,
         quick=quick,
         headline=headline,
         resume=resume,
         output=output,
+        suite=suite,
     )
     with alone(output):
         _measure(plan)
+
+
+def _questions() -> tuple[tuple[Prompt, ...], str, str]:
+    """Prompts of the suite ``recurrent``, with its own name and digest of them."""
+    from specviz.bench import questions
+
+    chosen = questions.prompts()
+    return chosen, questions.NAME, questions.digest(chosen)
 
 
 def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
@@ -113,9 +130,7 @@ def _dtypes(model: str, quick: bool) -> tuple[str, ...]:
 
 def _measure(plan: Plan) -> None:
     """Measure; the figures go to the plan's output or to standard output."""
-    from specviz.bench.recap import Suite  # with the loop and its drafters: not for a first look
-
-    suite, meter, told = Suite(plan), _Meter(), False
+    suite, meter, told = _suite(plan), _Meter(), False
     stages = suite.measure()
     try:
         while True:
@@ -140,6 +155,17 @@ def _measure(plan: Plan) -> None:
         write_whole(plan.output, lines.encode())
         typer.echo(text("cli.bench.saved", path=plan.output), err=True)
     suite.ledger.remove()
+
+
+def _suite(plan: Plan) -> Suite:
+    # With the loop and its drafters: not for a first look.
+    if plan.suite == "recurrent":
+        from specviz.bench.recurrent import Recurrent
+
+        return Recurrent(plan)
+    from specviz.bench.recap import Suite
+
+    return Suite(plan)
 
 
 class _Meter:

@@ -274,9 +274,9 @@ def test_prompts_that_do_not_fit_are_left_out(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--suite", "eagle"], "There is no suite 'eagle': choose recap."),
+        (["--suite", "eagle"], "There is no suite 'eagle': choose recap, recurrent."),
         (["--quick"], "--quick, --headline, --resume, --sample, --json and several --dtype "
-                      "belong to a suite: add --suite recap."),
+                      "belong to a suite: add --suite recap or --suite recurrent."),
         (["--suite", "recap", "--knob", "nodes=3"],
          "A suite has its own decoders and knobs: leave out --decoder and --knob, or leave out "
          "--suite."),
