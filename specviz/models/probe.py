@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
+from specviz.models import raven_probe
 from specviz.models.base import Model
 from specviz.models.hf import HFModel
 from specviz.models.hf_costs import ROWS, rough
 from specviz.models.hf_load import TOLERANCE, tree_error
 from specviz.models.hf_pack import PackedLinear
+from specviz.models.raven import RavenModel
 
 WIDEST = max(ROWS)  # rows of the widest pass that is timed
 
@@ -26,6 +28,8 @@ def architecture(model: Model) -> dict[str, int | str | bool | None]:
         "vocabulary": model.vocab_size,
         "max_context": model.max_context,
     }
+    if isinstance(model, RavenModel):
+        return {**raven_probe.architecture(model), **facts}
     if not isinstance(model, HFModel):
         return facts
     config = model.net.config.get_text_config()
@@ -47,7 +51,10 @@ def architecture(model: Model) -> dict[str, int | str | bool | None]:
 
 def cache_bytes(model: Model) -> int | None:
     """Bytes of keys and values per token of context: 2 * layers * key/value heads * head width *
-    bytes of the dtype; None for a model without weights."""
+    bytes of the dtype; None for a model without weights. A recurrent-depth model has a layer's
+    share of it in every iteration."""
+    if isinstance(model, RavenModel):
+        return raven_probe.cache_bytes(model)
     if not isinstance(model, HFModel):
         return None
     config = model.net.config.get_text_config()
@@ -82,6 +89,8 @@ def tree_gap(model: Model) -> tuple[float, float] | None:
 
     None for a model without logits of its own to compare.
     """
+    if isinstance(model, RavenModel):
+        return raven_probe.tree_error(model), TOLERANCE[model.dtype]
     if not isinstance(model, HFModel):
         return None
     return tree_error(model), TOLERANCE[model.dtype]
@@ -126,6 +135,10 @@ class Forward:
 @contextmanager
 def forward_clock(model: Model) -> Generator[Forward | None, None, None]:
     """Time the network's own forward calls inside the block; gives None where there is none."""
+    if isinstance(model, RavenModel):
+        with _passes_clock(model) as found:
+            yield found
+        return
     if not isinstance(model, HFModel):
         yield None
         return
@@ -149,3 +162,27 @@ def forward_clock(model: Model) -> Generator[Forward | None, None, None]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+@contextmanager
+def _passes_clock(model: RavenModel) -> Generator[Forward, None, None]:
+    """As above, for a network whose passes are no call of a module."""
+    found, passes, cuda = Forward(), model.lean, model.device.startswith("cuda")
+    forward = passes.forward
+
+    def timed(*arguments: Any) -> torch.Tensor:
+        if cuda:
+            torch.cuda.synchronize(model.device)
+        started = perf_counter()
+        logits = forward(*arguments)
+        if cuda:
+            torch.cuda.synchronize(model.device)
+        found.seconds += perf_counter() - started
+        found.calls += 1
+        return logits
+
+    vars(passes)["forward"] = timed
+    try:
+        yield found
+    finally:
+        del vars(passes)["forward"]

@@ -18,7 +18,7 @@ from transformers import __version__ as TRANSFORMERS
 from specviz.models.base import Capture, DepthEngine, Inputs, Message
 from specviz.models.hf import hardware
 from specviz.models.hf_text import TextCodec
-from specviz.models.raven_cache import RavenCache
+from specviz.models.raven_cache import RavenCache, Views
 from specviz.models.raven_engine import RavenEngine
 from specviz.models.raven_label import Recurrence
 from specviz.models.raven_net import Raven
@@ -155,6 +155,10 @@ class RavenSession(TreeSession[RavenCache]):
     """One run of a recurrent-depth model."""
 
     model: RavenModel
+
+    def views(self, rows: int) -> list[Views]:
+        """Every layer's keys and values, with room for ``rows`` more: for probes."""
+        return self._cache.views(rows)
 
     def depth_engine(self) -> DepthEngine:
         """An engine that copies what it needs of this session's cache, as of each ``begin``."""
