@@ -55,7 +55,7 @@ def agreement_by_round(trace: Trace, lang: str = "en") -> go.Figure:
     ]
     chart = figure(lines, text("view.axis.round", lang), text("view.axis.percent", lang))
     chart.update_yaxes(range=[0, 104])
-    chart.update_xaxes(dtick=1 if max(max(line.x) for line in lines) <= 16 else None)
+    chart.update_xaxes(tickangle=0, rangemode="tozero")
     return chart
 
 
@@ -139,7 +139,7 @@ def endings(trace: Trace, lang: str = "en") -> go.Figure:
         )  # fmt: skip
     chart = figure(bars, text("view.axis.accepted", lang), text("view.axis.steps", lang))
     chart.update_layout(barmode="stack")
-    chart.update_xaxes(dtick=1 if longest <= 20 else None)
+    chart.update_xaxes(tickangle=0)
     return chart
 
 

@@ -11,8 +11,8 @@ const LONGEST = 14; // glyphs of a token
 const GAP = 1; // px between cells
 // In units of the type: the names of the rows, all rows but the rounds, a round with two lines.
 const HEAD = 5.6;
-const FIXED = 6.3;
-const TWO_LINES = 2.15;
+const FIXED = 5.5;
+const TWO_LINES = 2.06;
 const SLIM = 4.6;
 
 export class Cells {

@@ -94,7 +94,7 @@ export class Wave {
     const { strings } = this.player;
     const n = step.nodes.length - 1;
     const key = phase === "draft" || phase === "verify" || phase === "walk" ? phase : "emit";
-    const name = wave.sequential && phase === "draft" ? "draft_guess" : key;
+    const name = wave.sequential && key !== "verify" && key !== "walk" ? `${key}_guess` : key;
     const rounds = step.evidence.rounds.length;
     const time = strings.time(step.seconds.verify);
     const params = { k: at + 1, of, n, rounds, time, depth: step.evidence.depth };
