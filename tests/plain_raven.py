@@ -82,7 +82,7 @@ class Plain:
         return norm(x, self.w["ln_f.weight"]) @ self.w["wte.weight"].T
 
     def logits(self, tokens: Sequence[int], depth: int, state=None, records=None) -> Tensor:
-        """[tokens, V] of everything; ``records``: filled with prelude, ``depth`` iterations, coda."""
+        """[tokens, V] of everything; ``records`` takes prelude, ``depth`` iterations, coda."""
         made: list[dict[str, Rows]] = [{} for _ in range(depth + 2)]
         e = self.embed(tokens)
         for name in self.parts("prelude"):
@@ -178,3 +178,8 @@ class PlainBlock:
         for name in self.plain.parts("coda"):
             x = self.plain.layer(name, x, past=self.records[-1][name])
         return self.plain.head(x)[first:].softmax(-1)
+
+
+def oracle(model, tokens: Sequence[int], depth: int, state: Tensor | None = None) -> Tensor:
+    """Logits [tokens, V] after ``depth`` iterations over everything."""
+    return Plain(model).logits(tokens, depth, state)

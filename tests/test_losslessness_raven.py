@@ -24,7 +24,7 @@ from specviz.models.raven_engine import RavenEngine
 from specviz.trace import Step
 from specviz.verdict import code_digest
 from tests.adversaries import HOSTILE, KNOBS, drafters, every_drafter
-from tests.models.test_raven import oracle
+from tests.plain_raven import oracle
 from tests.test_losslessness import decoded
 from tests.tiny_raven import tiny_raven
 
