@@ -1,7 +1,7 @@
 """Writes docs/results.md from what the bench measured.
 
 ``python docs/results.py docs/results.json [docs/results-spec-bench.json] --write``; without
-``--write`` the page is printed.
+``--write`` the page is printed. Figures of the suite recurrent make docs/results-recurrent.md.
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ NAMES = {
     "tr_best_first": "Token Recycling, best-first",
     "recap_cold": "RECAP, empty memory",
     "recap_warm": "RECAP, memory of other prompts",
+    "shallow": "our plain loop, fewer iterations",
+    "coupled": "DAS, coupled (self-speculation)",
+    "mature_v": "DAS, deep values (Mature-V)",
+    "deep": "DAS, deep keys and values",
+    "wave": "DAS-Wave",
+    "wave_auto": "DAS-Wave, size tuned on the way",
+    "recap": "RECAP",
+    "token_recycling": "Token Recycling",
 }
 SHOWN_COSTS = (1, 4, 8, 16, 32, 64)
 # What was aimed at, in decode tokens/s: (what, row, over which rows' best, least ratio, dtype).
@@ -288,9 +296,16 @@ def page(measured: Sequence[Mapping[str, Any]]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print or write the page."""
     files = [Path(a) for a in arguments if a != "--write"]
-    text = page([json.loads(f.read_text("utf-8")) for f in files])
+    measured = [json.loads(f.read_text("utf-8")) for f in files]
+    target, text = PAGE, ""
+    if any(found["suite"] == "recurrent" for found in measured):
+        import results_recurrent as depth  # beside this file
+
+        target, text = depth.PAGE, depth.page(measured)
+    else:
+        text = page(measured)
     if "--write" in arguments:
-        PAGE.write_text(text, "utf-8")
+        target.write_text(text, "utf-8")
     else:
         sys.stdout.write(text)
     return 0

@@ -96,7 +96,7 @@ def third_party(*places: str) -> set[str]:
                     names.add(node.module.split(".")[0])
     # The package `spaces` lives on the hub's own machines only.
     names -= {*sys.stdlib_module_names, "specviz", "spaces", "tests"}
-    names -= {file.stem for file in (ROOT / "tests").rglob("*.py")}
+    names -= {file.stem for own in ("tests", "docs") for file in (ROOT / own).rglob("*.py")}
     known = packages_distributions()
     return {canonicalize_name(known[name][0]) if name in known else name for name in names}
 

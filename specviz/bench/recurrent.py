@@ -115,6 +115,7 @@ class Recurrent(Suite):
             *((f"composed/{k}", partial(probes.composed, runner, k, count)) for k in COMPOSED),
             ("convergence", partial(probes.convergence, runner, count)),
             ("core", partial(probes.core, runner, length)),
+            ("loop", partial(probes.loop, runner)),
         ])  # fmt: skip
 
     @property

@@ -14,6 +14,7 @@ from specviz.bench.recurrent_units import (
     Composed,
     Convergence,
     Core,
+    Loop,
 )
 from specviz.bench.runner import Place, Runner, at_depth
 from specviz.bench.sample import run_ours, value
@@ -115,6 +116,14 @@ def core(runner: Runner, context: int) -> Core:
     from specviz.models import raven_costs
 
     return Core(costs=value(raven_costs.core_costs(runner.model, context)))
+
+
+def loop(runner: Runner) -> Loop:
+    """What a plain token takes beside its matrix products."""
+    from specviz.models import raven_probe
+
+    seconds, products = raven_probe.loop_overhead(runner.model)
+    return Loop(seconds=seconds, products=products)
 
 
 def _texts(runner: Runner, kind: Kind, count: int) -> list[tuple[tuple[int, ...], int]]:

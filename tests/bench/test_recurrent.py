@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ from specviz.training.raven_documents import Document, held_out
 from specviz.training.raven_tasks import Task
 from tests.tiny_raven import net, write
 
+ROOT = Path(__file__).parent.parent.parent
 DEPTH = 4
 SHARED = [row.name for row in headline(1)]
 
@@ -149,6 +151,53 @@ def test_probes_are_kept_with_their_counts(found: dict[str, Any], folder: Path) 
         )
         assert probes["convergence"]["distance"][name][-1] == 0
     assert probes["core"]["costs"]["rows"][:3] == [1, 2, 4]
+    assert 0 < probes["loop"]["products"] < probes["loop"]["seconds"]
+    # 2 (keys and values) x (2 prelude + 4 x 2 core + 2 coda) x 32 channels x 8 bytes
+    assert found["cache_bytes"] == {"float64": 2 * 12 * 32 * 8}
+
+
+@pytest.fixture(scope="module")
+def results() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("results", ROOT / "docs" / "results_recurrent.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_tells_the_figures(found: dict[str, Any], results: ModuleType) -> None:
+    page = results.page([found])
+    assert "None" not in page and "nan" not in page
+    rows = rows_of(found, "headline")
+    wave, plain = rows["wave"], rows["ours"]
+    more = wave["applications_per_token"] / plain["applications_per_token"]
+    assert (
+        f"| {wave['tau']:.2f} | {wave['calls_per_token']:.1f} "
+        f"| {wave['applications_per_token']:.1f} | {more:.2f}x | 2 of 2 |"
+    ) in page
+    assert f"| our plain loop, fewer iterations ({found['shallow']}) |" in page
+    coupled = found["probes"]["agreement"]["code"]
+    shares = " | ".join(
+        f"{100 * n / coupled['positions']:.1f} %" for n in coupled["same"]["coupled"]
+    )
+    assert f"| code | coupled | {shares} |" in page
+    accepted = " | ".join(f"{v:.2f}" for v in found["map"]["accepted"][1])
+    assert f"| 8 | {accepted} |" in page
+    both = rows_of(found, "ablation")["both"]
+    assert f"| carried on | deep | {both['speedup_decode']:.2f}x |" in page
+    chain = found["probes"]["composed"]["chain"]
+    share = 100 * sum(r[1] for r in chain["right"]) / sum(chain["asked"])
+    line = next(x for x in page.splitlines() if x.startswith("| chained sums | 0 to "))
+    assert line.split(" | ")[4] == f"{share:.0f} %"
+    assert "4.11x: Huginn on GSM8K" in page
+
+
+def test_the_page_is_what_the_generator_makes_of_the_committed_figures(
+    results: ModuleType,
+) -> None:
+    assert results.PAGE.read_text("utf-8") == results.page(results.committed()), (
+        "run docs/results.py docs/results-recurrent.json --write"
+    )
 
 
 def test_composed_answers_are_counted_by_their_steps(found: dict[str, Any], folder: Path) -> None:
