@@ -13,6 +13,7 @@ from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
+from specviz.ui.depths import depths_tab
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
@@ -180,6 +181,7 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
         panes = inspect_tabs(inspect)
         with gr.Tab(text("ui.tab.whatif", lang)):
             whatif = build_tab(lang)
+        depths_tab(_plots, lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
     return Below(cards, plots, waves, panes, card, files, whatif)
