@@ -98,6 +98,10 @@ def test_rounds_appear_one_by_one_then_the_pass_then_the_walk(show: Show) -> Non
     assert page.evaluate("it.state().phase") == "verify"
     assert caption(page)[0].startswith("One full pass of 16 iterations checks all 8 guesses")
     assert {v.split(":")[1] for v in verdicts(page)} == {"drafted"}
+    assert ledgers(page)[1:3] == ["calls in a row 28 –", "core × tokens 202 –"]
+    page.evaluate("it.seek(6.5)")
+    assert ledgers(page)[1:3] == ["calls in a row 20 –", "core × tokens 130 –"], "half of the pass"
+    page.evaluate("it.seek(7)")
     page.keyboard.press("ArrowRight")
     assert verdicts(page)[:2] == ["has✓:accepted", "3:drafted"]
     assert caption(page)[1].startswith("The wave stood at it since round 1;")
@@ -291,7 +295,8 @@ def test_every_word_of_every_moment_is_in_the_catalogue(show: Show) -> None:
 def test_a_live_wave_ends_as_a_loaded_one(show: Show) -> None:
     trace = small_wave()
     page = show(trace)
-    look = "() => root.querySelector('.wave').outerHTML + root.querySelector('.memory').innerText"
+    look = """() => root.querySelector('.wave').outerHTML.replaceAll(' style=""', '')
+      + root.querySelector('.memory').innerText"""
     page.evaluate("it.seekStep(1)")
     whole = page.evaluate(look)
     cuts = [0, 2, 3, 4, 5, len(trace.events)]

@@ -148,7 +148,7 @@ function whole(model, step, place) {
       why: dropped ? say("clipped_why", { n: dropped }) : say("clipped_exact_why"),
     };
   }
-  if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(step) };
+  if (step.nodes.length < 2) return { main: say("none", params), why: noGuess(model, step) };
   if (isWave(step)) return waves.whole(model, step, place);
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const [best] = step.nodes[end].top; // a recording need not hold any
@@ -162,8 +162,9 @@ function whole(model, step, place) {
   };
 }
 
-function noGuess(step) {
-  if (!step.evidence || step.evidence.kind === "wave") return say("none_why_plain");
+function noGuess(model, step) {
+  if (model.waves || step.evidence?.kind === "wave") return say("wave.none_why");
+  if (!step.evidence) return say("none_why_plain");
   if (step.evidence.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")))
     return say("none_why_cost", { root: token(step.nodes[0].token) });
   return say(step.evidence.kind === "span" ? "none_why_span" : "none_why_memory", {

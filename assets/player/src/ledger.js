@@ -26,6 +26,11 @@ export function spentAt(step, depth, place) {
     sum.applications += iterations * (cells.length - parked);
     sum.readouts += cells.length - parked;
   }
+  if (place.phase === "verify") {
+    const passed = Math.round(place.fraction * depth);
+    sum.calls += passed;
+    sum.applications += passed * step.nodes.length;
+  }
   return sum;
 }
 

@@ -52,13 +52,21 @@ export class Memory {
   }
 
   #content(m) {
-    if (m.kind === "prefill") return h("p", { class: "quiet" }, this.say("memory_prefill"));
+    const { waves } = this.player.model;
+    if (m.kind === "prefill")
+      return h("p", { class: "quiet" }, this.say(waves ? "wave.prefill" : "memory_prefill"));
     if (m.kind === "none")
       return [
         h(
           "p",
           { class: "quiet" },
-          this.say(m.decoder === "autoregressive" ? "memory_autoregressive" : "memory_none"),
+          this.say(
+            m.decoder === "autoregressive"
+              ? "memory_autoregressive"
+              : waves
+                ? "wave.none"
+                : "memory_none",
+          ),
         ),
         this.#expert(m),
       ];
