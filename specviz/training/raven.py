@@ -24,27 +24,26 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from specviz.models.raven_net import Attend, Raven, RavenConfig, causal, rotary_table
+from specviz.training.raven_documents import COMPOSED, Document, Kind, held_out, make
+from specviz.training.raven_chat import write_tokenizer_config
 from specviz.training.raven_text import (
-    COMPOSED,
+    ASSISTANT,
+    PAD,
     Batch,
-    Document,
-    Kind,
     Mixture,
     batches,
     build_tokenizer,
     encode,
-    held_out,
-    make,
     school,
 )
 
 SHARES: dict[Kind, float] = {
-    "school": 0.22,
-    "words": 0.22,
-    "code": 0.16,
-    "chain": 0.16,
-    "places": 0.10,
-    "nested": 0.14,
+    "school": 0.16,
+    "words": 0.18,
+    "code": 0.12,
+    "chain": 0.24,
+    "places": 0.12,
+    "nested": 0.18,
 }
 CONFIG = RavenConfig(
     n_embd=256,
@@ -70,9 +69,12 @@ def draw_depth(rng: random.Random, mean: float, spread: float = 0.5) -> int:
 
 
 def forward(
-    net: Raven, tokens: Tensor, mask: Tensor | None, depth: int, noise: float, backprop: int
+    net: Raven, tokens: Tensor, mask: Tensor | None, depths: list[int], noise: float, backprop: int
 ) -> list[Tensor]:
-    """Logits [b, t, V] after ``depth`` iterations (one entry); see :func:`readouts` for more."""
+    """Logits [b, t, V] after each of ``depths`` iterations (ascending).
+
+    Gradients flow through the last ``backprop`` of them; ``noise`` scales the initial state.
+    """
     config = net.config
     rotary = rotary_table(config, tokens.shape[1], torch.float32)
 
@@ -84,27 +86,23 @@ def forward(
     for block in net.transformer.prelude:
         embedded = block(embedded, rotary, attend)
     state = torch.randn_like(embedded) * config.state_std * noise
-
-    def iterate(state: Tensor) -> Tensor:
-        state = net.inject(state, embedded)
-        for block in net.transformer.core_block:
-            state = block(state, rotary, attend)
-        return state
-
-    with torch.no_grad():
-        for _ in range(max(0, depth - backprop)):
-            state = iterate(state)
-    for _ in range(min(depth, backprop)):
-        state = iterate(state)
-    out = net.transformer.ln_f(state)
-    for block in net.transformer.coda:
-        out = block(out, rotary, attend)
-    return [net.read(out)]
+    found = []
+    for age in range(1, depths[-1] + 1):
+        with torch.set_grad_enabled(torch.is_grad_enabled() and age > depths[-1] - backprop):
+            state = net.inject(state, embedded)
+            for block in net.transformer.core_block:
+                state = block(state, rotary, attend)
+        if age in depths:
+            out = net.transformer.ln_f(state)
+            for block in net.transformer.coda:
+                out = block(out, rotary, attend)
+            found.append(net.read(out))
+    return found
 
 
 def loss_of(net: Raven, batch: Batch, depth: int, noise: float) -> Tensor:
     """Weighted mean cross-entropy of one batch, nats."""
-    logits = forward(net, batch.tokens[:, :-1], batch.mask, depth, noise, BACKPROP)[0]
+    logits = forward(net, batch.tokens[:, :-1], batch.mask, [depth], noise, BACKPROP)[0]
     losses = F.cross_entropy(
         logits.float().flatten(0, 1), batch.tokens[:, 1:].flatten(), reduction="none"
     )
@@ -119,7 +117,11 @@ def optimizers(net: Raven, rate: float) -> list[torch.optim.Optimizer]:
     muon = torch.optim.Muon(
         matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
     )
+    # Embeddings that jump about cannot be matched with one another.
     adam = torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
+    for optimizer, share in ((muon, 1.0), (adam, 0.2)):
+        for group in optimizer.param_groups:
+            group["share"] = share
     return [muon, adam]
 
 
@@ -155,6 +157,7 @@ def save(net: Raven, out: Path, history: dict[str, float]) -> None:
         **asdict(net.config),
     }
     (out / "config.json").write_text(json.dumps(facts, indent=1) + "\n")
+    write_tokenizer_config(out)
     (out / "history.json").write_text(json.dumps(history, indent=1) + "\n")
 
 
@@ -184,8 +187,9 @@ def tokenizer_in(out: Path, path: Path) -> Tokenizer:
 
 
 def train(
-    net: Raven, stream: Iterator[Batch], minutes: float, rate: float, mean: float, out: Path,
-    history: dict[str, float], seed: int,
+    net: Raven, mixture: Mixture, stream: Iterator[Batch], minutes: float, rate: float, mean: float,
+    longest: int, start: tuple[int, float], out: Path, history: dict[str, float], seed: int,
+    noise: float,
 ) -> None:
     """Train for ``minutes``; the rate decays over the last third of them."""
     rng = random.Random(seed)
@@ -195,14 +199,16 @@ def train(
     seen, step, mean_loss = history["tokens"], 0, 0.0
     net.train()
     while (spent := (time.monotonic() - began) / 60) < minutes:
+        grown = min(1.0, 1.5 * spent / minutes)
+        mixture.longest = round(start[0] + (longest - start[0]) * grown)
         scale = min(1.0, (step + 1) / 100, max(0.0, 3 * (1 - spent / minutes)))
         for o in steppers:
             for group in o.param_groups:
-                group["lr"] = rate * scale
+                group["lr"] = rate * scale * group["share"]
         batch = next(stream)
-        depth = draw_depth(rng, mean)
+        depth = draw_depth(rng, start[1] + (mean - start[1]) * grown)
         with torch.autocast("cpu", torch.bfloat16):
-            loss = loss_of(net, batch, depth, float(rng.random() < 0.5))
+            loss = loss_of(net, batch, depth, float(rng.random() < noise))
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         for o in steppers:
@@ -224,9 +230,26 @@ def train(
 
 
 @torch.no_grad()
-def readouts(net: Raven, tokens: Tensor, depths: list[int]) -> dict[int, Tensor]:
-    """Argmax [b, t] after each of ``depths`` iterations from a zero state, cache-free."""
-    return {d: forward(net, tokens, None, d, 0.0, 0)[0].argmax(-1) for d in depths}
+def readouts(net: Raven, rows: list[list[int]], depths: list[int]) -> list[Tensor]:
+    """Argmax [depths, t] of every row after each of ``depths`` iterations from a zero state."""
+    found: list[Tensor] = []
+    for at in range(0, len(rows), 16):
+        part = rows[at : at + 16]
+        width = max(map(len, part))
+        tokens = torch.tensor([r + [PAD] * (width - len(r)) for r in part])
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = forward(net, tokens, None, depths, 0.0, 0)
+        picks = torch.stack([x.argmax(-1) for x in logits], 1)
+        found += [p[:, : len(r)] for p, r in zip(picks, part, strict=True)]
+    return found
+
+
+def first_answer(reply: list[int], tokenizer: Tokenizer, kind: Kind) -> int:
+    """Where in the reply tokens of a composed task the first answer stands."""
+    if kind == "nested":
+        return 0
+    mark = tokenizer.encode({"chain": "=", "places": ":"}[kind]).ids[0]
+    return reply.index(mark) + 1
 
 
 @torch.no_grad()
@@ -250,21 +273,19 @@ def look(net: Raven, tokenizer: Tokenizer, path: Path | None, short: bool = Fals
     for kind, rows in sets.items():
         agree, right, total = dict.fromkeys(depths, 0), dict.fromkeys(depths, 0), 0
         first, firsts = dict.fromkeys(depths, 0), 0
-        for document in rows:
-            ids, _ = encode(tokenizer, document)
-            tokens = torch.tensor([ids[:512]])
-            at = tokens[0].tolist().index(3)
-            out = readouts(net, tokens[:, :-1], depths)
-            want, final = tokens[0, at + 1 :], out[32][0, at:]
+        encoded = [encode(tokenizer, document)[0][:512] for document in rows]
+        for ids, out in zip(encoded, readouts(net, encoded, depths), strict=True):
+            at = ids.index(ASSISTANT)
+            want, answer = torch.tensor(ids[at + 1 :]), out[:, at:-1]
             total += len(want)
-            for d in depths:
-                agree[d] += int((out[d][0, at:] == final).sum())
-                right[d] += int((out[d][0, at:] == want).sum())
+            for i, d in enumerate(depths):
+                agree[d] += int((answer[i] == answer[-1]).sum())
+                right[d] += int((answer[i] == want).sum())
             if kind in COMPOSED:  # the first answer is the deepest
-                mark = {"chain": 2, "places": 2, "nested": 0}[kind]
+                mark = first_answer(ids[at + 1 :], tokenizer, kind)
                 firsts += 1
-                for d in depths:
-                    first[d] += int(out[d][0, at + mark] == want[mark])
+                for i, d in enumerate(depths):
+                    first[d] += int(answer[i, mark] == want[mark])
         line = "".join(f"{agree[d] / total:6.1%}{right[d] / total:7.1%}" for d in depths)
         print(f"{kind:10}{line}")
         if firsts:
@@ -274,22 +295,28 @@ def look(net: Raven, tokenizer: Tokenizer, path: Path | None, short: bool = Fals
 def main(
     path: Annotated[Path, typer.Option("--school", help="GSM8K questions and answers, JSON lines")],
     out: Path = Path("assets/models/tiny-raven"),
+    kinds: Annotated[str, typer.Option(help="train on these kinds only, as a,b,c")] = "",
     minutes: float = 60.0,
     rate: float = 3e-3,
     mean: float = 16.0,
     longest: int = 10,
+    from_mean: float = 0.0,
+    from_longest: int = 0,
     rows: int = 8,
     width: int = 384,
     seed: int = 1,
+    noise: Annotated[float, typer.Option(help="share of batches from random states")] = 0.5,
     look_only: Annotated[bool, typer.Option("--look")] = False,
 ) -> None:
     """Train for so many minutes, from the weights in ``--out`` if any; then look at them."""
     net, history = load(out)
     tokenizer = tokenizer_in(out, path)
     if not look_only:
-        mixture = Mixture(path, SHARES, longest, seed)
+        shares = {k: v for k, v in SHARES.items() if not kinds or k in kinds.split(",")}
+        mixture = Mixture(path, shares, longest, seed)
         stream = batches(tokenizer, mixture, rows, width)
-        train(net, stream, minutes, rate, mean, out, history, seed)
+        start = (from_longest or longest, from_mean or mean)
+        train(net, mixture, stream, minutes, rate, mean, longest, start, out, history, seed, noise)
         net, _ = load(out)
     look(net, tokenizer, path)
 

@@ -40,7 +40,7 @@ class Task:
 
 
 def chain(rng: random.Random, longest: int, queries: int) -> Task:
-    """Sums modulo 10: ``a=3;b=a+4;c=b-2``; asked for several of the names."""
+    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names."""
     names = rng.sample(LETTERS, rng.randint(max(2, longest // 2), longest))
     values: dict[str, int] = {}
     depths: dict[str, int] = {}
@@ -53,14 +53,18 @@ def chain(rng: random.Random, longest: int, queries: int) -> Task:
             continue
         # Mostly the line before: long chains are rare when the earlier name is drawn evenly.
         earlier = names[i - 1] if rng.random() < 0.75 else rng.choice(names[:i])
+        depths[name] = depths[earlier] + 1
+        if rng.random() < 0.25:
+            values[name] = values[earlier]
+            lines.append(f"{name}={earlier}")
+            continue
         sign = rng.choice("+-")
         values[name] = OPERATORS[sign](values[earlier], digit)
-        depths[name] = depths[earlier] + 1
         lines.append(f"{name}={earlier}{sign}{digit}")
     asked = _deepest_first(rng, names, depths, queries)
     return Task(
         "chain",
-        f"Modulo 10: {';'.join(lines)}. Give {','.join(asked)}.",
+        f"Modulo 10:\n{';'.join(lines)}\nGive:\n{','.join(asked)}",
         tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
         tuple(str(values[name]) for name in asked),
         tuple(depths[name] for name in asked),
@@ -83,7 +87,7 @@ def places(rng: random.Random, longest: int, queries: int) -> Task:
     return Task(
         "places",
         f"{text} In which rooms are the {', '.join(asked)}?",
-        tuple(f"{' ' if i else ''}{name}:" for i, name in enumerate(asked)),
+        tuple(f"{'; the' if i else 'The'} {name}:" for i, name in enumerate(asked)),
         tuple(f" {room[name]}" for name in asked),
         tuple(depths[name] for name in asked),
     )
@@ -107,7 +111,7 @@ def nested(rng: random.Random, longest: int, queries: int) -> Task:
     rows.sort(key=lambda row: -row[2])
     return Task(
         "nested",
-        f"Modulo 10: {';'.join(r[0] for r in rows)}.",
+        f"Modulo 10:\n{';'.join(r[0] for r in rows)}",
         tuple(";" if i else "" for i in range(len(rows))),
         tuple(str(r[1]) for r in rows),
         tuple(r[2] for r in rows),
