@@ -158,6 +158,41 @@ def composed(probes: Mapping[str, Any]) -> str:
     return table(("task", "steps", "answers", *map(str, shown)), lines)
 
 
+def wanted(probes: Mapping[str, Any]) -> str:
+    """What was wanted of the weights, and what they do."""
+    lines: list[tuple[str, str, str, bool]] = []
+    words = probes["accuracy"]
+    right = words["right"][-1] / words["problems"]
+    lines.append(("right final answers of word problems", ">= 60 %", percent(right), right >= 0.6))
+    pooled = probes["agreement"]["overall"]
+    shares = {
+        prefix: {d: n / pooled["positions"] for d, n in zip(pooled["depths"], counts, strict=True)}
+        for prefix, counts in pooled["same"].items()
+    }
+    coupled, mature = shares["coupled"], shares["values"]
+    if {2, 8, 12} <= set(coupled):
+        lines += [
+            ("coupled agreement after 2 iterations", "< 85 %", percent(coupled[2], 1),
+             coupled[2] < 0.85),
+            ("coupled agreement, after 8 and 12", "rises",
+             f"{percent(coupled[8], 1)}, {percent(coupled[12], 1)}", coupled[12] > coupled[8]),
+            ("agreement after 2, coupled and Mature-V", "rises",
+             f"{percent(coupled[2], 1)}, {percent(mature[2], 1)}", mature[2] > coupled[2]),
+        ]  # fmt: skip
+    parts = [p for p in probes["composed"].values() if p["asked"]]
+    if parts and 4 in parts[0]["depths"]:
+        asked = sum(sum(p["asked"]) for p in parts)
+        early, late = (
+            sum(row[at] for p in parts for row in p["right"]) / asked
+            for at in (parts[0]["depths"].index(4), -1)
+        )
+        lines.append((f"composed tasks, after 4 and {parts[0]['depths'][-1]}", "+30 points",
+                      f"{percent(early)}, {percent(late)}", late - early >= 0.3))  # fmt: skip
+    return table(("of the weights", "wanted", "measured", ""), (
+        [what, aim, got, "reached" if held else "**missed**"] for what, aim, got, held in lines
+    ))  # fmt: skip
+
+
 def _groups(steps: Sequence[int]) -> list[list[int]]:
     """All steps, then few, some and many of them."""
     parts = [[s for s in steps if low <= s <= high] for low, high in ((0, 2), (3, 5), (6, 99))]
@@ -229,6 +264,7 @@ def body(found: Mapping[str, Any]) -> list[str]:
         "Reported by the paper, on its machine and models, not measured here:\n",
         reported,
         "## Aims\n", aims(found),
+        *([wanted(probes)] if "agreement" in probes else []),
         "## By kind of prompt (number of prompts)\n",
         split(rows_of(found, "headline"), "by_category"),
     ]  # fmt: skip

@@ -190,6 +190,27 @@ def test_the_page_tells_the_figures(found: dict[str, Any], results: ModuleType) 
     line = next(x for x in page.splitlines() if x.startswith("| chained sums | 0 to "))
     assert line.split(" | ")[4] == f"{share:.0f} %"
     assert "4.11x: Huginn on GSM8K" in page
+    assert "| right final answers of word problems | >= 60 % | 0 % | **missed** |" in page
+    composed = found["probes"]["composed"].values()
+    late = sum(row[-1] for part in composed for row in part["right"])
+    share = 100 * late / sum(sum(part["asked"]) for part in composed)
+    assert f"| composed tasks, after 4 and 4 | +30 points | {share:.0f} %, {share:.0f} % |" in page
+
+
+def test_what_was_wanted_of_the_weights(results: ModuleType) -> None:
+    same = {"coupled": [30, 70, 75], "values": [40, 70, 75], "keys": [0] * 3, "both": [0] * 3}
+    probes = {
+        "accuracy": {"problems": 5, "right": [0, 3]},
+        "agreement": {"overall": {"depths": [2, 8, 12], "positions": 80, "same": same}},
+        "composed": {"chain": {"depths": [4, 32], "asked": [4, 6], "right": [[2, 4], [0, 2]]}},
+    }
+    assert results.wanted(probes).splitlines()[2:] == [
+        "| right final answers of word problems | >= 60 % | 60 % | reached |",
+        "| coupled agreement after 2 iterations | < 85 % | 37.5 % | reached |",
+        "| coupled agreement, after 8 and 12 | rises | 87.5 %, 93.8 % | reached |",
+        "| agreement after 2, coupled and Mature-V | rises | 37.5 %, 50.0 % | reached |",
+        "| composed tasks, after 4 and 32 | +30 points | 20 %, 60 % | reached |",
+    ]
 
 
 def test_the_page_is_what_the_generator_makes_of_the_committed_figures(
