@@ -246,10 +246,7 @@ def readouts(net: Raven, rows: list[list[int]], depths: list[int]) -> list[Tenso
 
 def first_answer(reply: list[int], tokenizer: Tokenizer, kind: Kind) -> int:
     """Where in the reply tokens of a composed task the first answer stands."""
-    if kind == "nested":
-        return 0
-    mark = tokenizer.encode({"chain": "=", "places": ":"}[kind]).ids[0]
-    return reply.index(mark) + 1
+    return reply.index(tokenizer.token_to_id(":" if kind == "places" else "=")) + 1
 
 
 @torch.no_grad()

@@ -2,7 +2,7 @@
 
 Nothing between question and answer is written out, so the steps have to happen in depth. Three
 kinds: ``chain`` (sums modulo 10, each naming an earlier one), ``places`` (where a thing is, through
-containers told in any order) and ``nested`` (brackets modulo 10).
+containers told in any order) and ``nested`` (brackets modulo 10, under names).
 """
 
 from __future__ import annotations
@@ -40,25 +40,24 @@ class Task:
 
 
 def chain(rng: random.Random, longest: int, queries: int) -> Task:
-    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names."""
-    names = rng.sample(LETTERS, rng.randint(max(2, longest // 2), longest))
-    values: dict[str, int] = {}
-    depths: dict[str, int] = {}
-    lines = []
-    for i, name in enumerate(names):
-        digit = rng.randint(0, 9)
-        if i == 0 or rng.random() < 0.12:
-            values[name], depths[name] = digit, 0
-            lines.append(f"{name}={digit}")
-            continue
+    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names.
+
+    ``longest``: names that are not given outright.
+    """
+    roots, copied = rng.randint(2, 4), rng.random()  # some tasks only pass values on
+    names = rng.sample(LETTERS, roots + rng.randint(max(1, longest // 2), longest))
+    values = dict(zip(names, rng.sample(range(10), roots), strict=False))
+    depths = dict.fromkeys(names[:roots], 0)
+    lines = [f"{name}={values[name]}" for name in names[:roots]]
+    for i, name in enumerate(names[roots:], roots):
         # Mostly the line before: long chains are rare when the earlier name is drawn evenly.
-        earlier = names[i - 1] if rng.random() < 0.75 else rng.choice(names[:i])
+        earlier = names[i - 1] if rng.random() < 0.6 else rng.choice(names[:i])
         depths[name] = depths[earlier] + 1
-        if rng.random() < 0.25:
+        if rng.random() < copied:
             values[name] = values[earlier]
             lines.append(f"{name}={earlier}")
             continue
-        sign = rng.choice("+-")
+        digit, sign = rng.randint(1, 9), rng.choice("+-")
         values[name] = OPERATORS[sign](values[earlier], digit)
         lines.append(f"{name}={earlier}{sign}{digit}")
     asked = _deepest_first(rng, names, depths, queries)
@@ -94,7 +93,7 @@ def places(rng: random.Random, longest: int, queries: int) -> Task:
 
 
 def nested(rng: random.Random, longest: int, queries: int) -> Task:
-    """Brackets modulo 10: ``((3+4)-(2+9))``."""
+    """Brackets modulo 10, each under a name: ``k=((3+4)-(2+9))``."""
 
     def build(size: int) -> tuple[str, int, int]:
         if size == 0:
@@ -107,14 +106,15 @@ def nested(rng: random.Random, longest: int, queries: int) -> Task:
         sign = rng.choice("+-")
         return f"({a[0]}{sign}{b[0]})", OPERATORS[sign](a[1], b[1]), 1 + max(a[2], b[2])
 
-    rows = [build(rng.randint(1, max(1, longest // 2))) for _ in range(queries)]
-    rows.sort(key=lambda row: -row[2])
+    names = rng.sample(LETTERS, min(queries, 5))
+    rows = {name: build(rng.randint(1, max(1, longest // 2))) for name in names}
+    asked = _deepest_first(rng, names, {n: r[2] for n, r in rows.items()}, queries)
     return Task(
         "nested",
-        f"Modulo 10:\n{';'.join(r[0] for r in rows)}",
-        tuple(";" if i else "" for i in range(len(rows))),
-        tuple(str(r[1]) for r in rows),
-        tuple(r[2] for r in rows),
+        f"Modulo 10:\n{';'.join(f'{n}={r[0]}' for n, r in rows.items())}\nGive:\n{','.join(asked)}",
+        tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
+        tuple(str(rows[name][1]) for name in asked),
+        tuple(rows[name][2] for name in asked),
     )
 
 
