@@ -144,8 +144,8 @@ def function(rng: random.Random) -> tuple[str, str]:
     """One request and its code."""
     make = rng.choices((_listwise, _affine, _listed), weights=(6, 2, 3))[0]
     what, name, arguments, body = make(rng)
-    ask = rng.choice(ASKS).format(what=f"the {what}" if not what.startswith("wh") else what, name=name)
     head = what if what.startswith("wh") else f"the {what}"
+    ask = rng.choice(ASKS).format(what=head, name=name)
     return ask, f'def {name}({arguments}):\n    """Return {head}."""\n{body}'
 
 

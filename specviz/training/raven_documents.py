@@ -31,7 +31,12 @@ def held_out(user: str) -> bool:
 
 
 def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) -> Document:
-    """A generated document. ``longest`` bounds the steps of composed tasks."""
+    """A generated document of any kind but school.
+
+    ``longest`` and ``queries`` bound steps and answers of composed tasks.
+    """
+    if kind == "school":
+        raise ValueError("school problems are read from a file, not generated")
     if kind in COMPOSED:
         task = raven_tasks.MAKERS[kind](rng, longest, queries)
         return Document(kind, task.question, task.reply)

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 THINGS = (
-    "key coin ring card note stamp button pearl seed bean shell stone pin bell ticket map candle "
-    "cup box bag jar basket drawer chest cabinet trunk closet van tent crate sack pot bowl case "
-    "tin barrel bucket wallet purse pocket shed cart boat truck wagon"
-).split()
-ROOMS = "kitchen garden garage attic cellar hall office barn".split()
+    "key", "coin", "ring", "card", "note", "stamp", "button", "pearl", "seed", "bean", "shell",
+    "stone", "pin", "bell", "ticket", "map", "candle", "cup", "box", "bag", "jar", "basket",
+    "drawer", "chest", "cabinet", "trunk", "closet", "van", "tent", "crate", "sack", "pot", "bowl",
+    "case", "tin", "barrel", "bucket", "wallet", "purse", "pocket", "shed", "cart", "boat", "truck",
+    "wagon",
+)  # fmt: skip
+ROOMS = ("kitchen", "garden", "garage", "attic", "cellar", "hall", "office", "barn")
 OPERATORS = {"+": lambda a, b: (a + b) % 10, "-": lambda a, b: (a - b) % 10}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,9 +97,11 @@ class Batch:
     mask: Tensor
 
 
-def batches(tokenizer: Tokenizer, mixture: Mixture, rows: int, width: int) -> Iterator[Batch]:
+def batches(
+    tokenizer: Tokenizer, documents: Iterable[Document], rows: int, width: int
+) -> Iterator[Batch]:
     """Documents packed end to end into ``rows`` rows of ``width`` tokens; the cut tail is lost."""
-    stream = iter(mixture)
+    stream = iter(documents)
     while True:
         tokens = torch.full((rows, width + 1), PAD)
         weights = torch.zeros(rows, width + 1)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 NAMES = {
-    "she": "Mia Anna Emma Lily Sara Nina Julia Rosa Kate Lucy Olga Tina Maria Ella Grace Betty "
-    "Carla Diana Eva Fiona".split(),
-    "he": "Tom Ben Jack Leo Max Sam Paul Oscar Noah Adam Peter Ivan Carl David Felix Hugo Ian John "
-    "Kevin Luke".split(),
-}
+    "she": [
+        "Mia", "Anna", "Emma", "Lily", "Sara", "Nina", "Julia", "Rosa", "Kate", "Lucy", "Olga",
+        "Tina", "Maria", "Ella", "Grace", "Betty", "Carla", "Diana", "Eva", "Fiona",
+    ],
+    "he": [
+        "Tom", "Ben", "Jack", "Leo", "Max", "Sam", "Paul", "Oscar", "Noah", "Adam", "Peter", "Ivan",
+        "Carl", "David", "Felix", "Hugo", "Ian", "John", "Kevin", "Luke",
+    ],
+}  # fmt: skip
 ITEMS = (
-    "apples oranges pencils books marbles stickers cards cookies shells stamps coins balloons "
-    "flowers candies eggs toys buttons stones pears plums"
-).split()
-BOXES = "boxes bags packs baskets jars".split()
-SHOP = "notebook pen toy cake sandwich ticket shirt cup ball lamp plant hat".split()
+    "apples", "oranges", "pencils", "books", "marbles", "stickers", "cards", "cookies", "shells",
+    "stamps", "coins", "balloons", "flowers", "candies", "eggs", "toys", "buttons", "stones",
+    "pears", "plums",
+)  # fmt: skip
+BOXES = ("boxes", "bags", "packs", "baskets", "jars")
+SHOP = (
+    "notebook", "pen", "toy", "cake", "sandwich", "ticket", "shirt", "cup", "ball", "lamp", "plant",
+    "hat",
+)  # fmt: skip
 
 
 class Story:
@@ -36,7 +45,8 @@ class Story:
 
     def other(self, *taken: str) -> str:
         """Another person's name."""
-        return self.rng.choice([n for g in NAMES.values() for n in g if n not in (self.name, *taken)])
+        known = (self.name, *taken)
+        return self.rng.choice([n for names in NAMES.values() for n in names if n not in known])
 
     def finish(self, question: str, answer: int) -> tuple[str, str]:
         """Question and solution text, ending in ``#### answer``."""
@@ -47,26 +57,26 @@ class Story:
 def possession(s: Story) -> tuple[str, str]:
     """Somebody has things; they come and go."""
     have = s.number(5, 60)
-    He = s.pronoun.capitalize()
+    subject = s.pronoun.capitalize()
     s.told.append(f"{s.name} has {have} {s.item}.")
     for _ in range(s.number(1, 3)):
         event = s.rng.choice(("buy", "find", "give", "lose", "pack", "double", "half"))
         if event in ("buy", "find"):
             n = s.number(2, 40)
             verb = {"buy": "buys", "find": "finds"}[event]
-            s.told.append(f"{He} {verb} {n} more {s.item}.")
+            s.told.append(f"{subject} {verb} {n} more {s.item}.")
             s.worked.append(f"{s.name} now has {have} + {n} = {have + n} {s.item}.")
             have += n
         elif event in ("give", "lose") and have > 3:
             n = s.number(1, have - 1)
-            told = f"gives {n} {s.item} to {s.other()}" if event == "give" else f"loses {n} {s.item}"
-            s.told.append(f"Then {s.pronoun} {told}.")
+            to = f" to {s.other()}" if event == "give" else ""
+            s.told.append(f"Then {s.pronoun} {event}s {n} {s.item}{to}.")
             s.worked.append(f"{s.name} has {have} - {n} = {have - n} {s.item} left.")
             have -= n
         elif event == "pack":
             k, m = s.number(2, 9), s.number(2, 9)
             box = s.rng.choice(BOXES)
-            s.told.append(f"{He} gets {k} {box} with {m} {s.item} each.")
+            s.told.append(f"{subject} gets {k} {box} with {m} {s.item} each.")
             s.worked.append(f"The {box} hold {k} * {m} = {k * m} {s.item}.")
             s.worked.append(f"{s.name} now has {have} + {k * m} = {have + k * m} {s.item}.")
             have += k * m
@@ -75,11 +85,11 @@ def possession(s: Story) -> tuple[str, str]:
             s.worked.append(f"Doubling gives {have} * 2 = {have * 2} {s.item}.")
             have *= 2
         elif have % 2 == 0 and have > 2:
-            s.told.append(f"{He} sells half of the {s.item}.")
+            s.told.append(f"{subject} sells half of the {s.item}.")
             s.worked.append(f"Half of them is {have} / 2 = {have // 2} {s.item}.")
             have //= 2
     if not s.worked:
-        s.told.append(f"{He} finds 2 more {s.item}.")
+        s.told.append(f"{subject} finds 2 more {s.item}.")
         s.worked.append(f"{s.name} now has {have} + 2 = {have + 2} {s.item}.")
         have += 2
     return s.finish(f"How many {s.item} does {s.name} have now?", have)
@@ -109,7 +119,11 @@ def reading(s: Story) -> tuple[str, str]:
     done = day * days
     whole = done + s.number(5, 80)
     verb, thing, work = s.rng.choice(
-        (("reads", "pages", "book"), ("solves", "problems", "workbook"), ("paints", "boards", "fence"))
+        (
+            ("reads", "pages", "book"),
+            ("solves", "problems", "workbook"),
+            ("paints", "boards", "fence"),
+        )
     )
     s.told.append(f"{s.name} {verb} {day} {thing} every day for {days} days.")
     s.told.append(f"The {work} has {whole} {thing}.")
@@ -125,7 +139,7 @@ def comparing(s: Story) -> tuple[str, str]:
     have = {s.name: s.number(4, 40)}
     s.told.append(f"{s.name} has {have[s.name]} {s.item}.")
     people = [s.name, b, c][: s.number(2, 3)]
-    for before, person in zip(people, people[1:], strict=False):
+    for before, person in pairwise(people):
         n = have[before]
         way = s.rng.choice(("more", "fewer", "times"))
         if way == "more" or n < 4:
@@ -188,9 +202,10 @@ def garden(s: Story) -> tuple[str, str]:
     verb = {"trees": "fall", "seats": "break", "tiles": "crack", "roses": "die"}[plant]
     s.told.append(f"A {place} has {rows} rows of {plant} with {per} {plant} in each row.")
     s.told.append(f"In the winter {gone} {plant} {verb}.")
-    s.worked.append(f"There were {rows} * {per} = {rows * per} {plant}.")
-    s.worked.append(f"After the winter {rows * per} - {gone} = {rows * per - gone} {plant} are left.")
-    return s.finish(f"How many {plant} are left?", rows * per - gone)
+    whole, left = rows * per, rows * per - gone
+    s.worked.append(f"There were {rows} * {per} = {whole} {plant}.")
+    s.worked.append(f"After the winter {whole} - {gone} = {left} {plant} are left.")
+    return s.finish(f"How many {plant} are left?", left)
 
 
 def travelling(s: Story) -> tuple[str, str]:
