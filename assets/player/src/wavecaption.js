@@ -24,12 +24,36 @@ export function draft(step, place) {
   if (k === 0) return { main: say("first", params), why: reason };
   if (!changed.length)
     return { main: say(fresh.length ? "grew" : "still", params), why: reason };
-  const told = changed.slice(0, 2).flatMap(({ from, to }, i) => [
+  const alike = together(changed);
+  const told = alike.slice(0, 2).flatMap(({ from, to, places }, i) => [
     i ? ", " : "",
-    also("became", { from: token(from), to: token(to) }),
+    also("became", { from: token(from), to: token(to), at: spans(places) }),
   ]);
-  if (changed.length > 2) told.push(` (+${changed.length - 2})`);
+  const more = alike.slice(2).reduce((sum, { places }) => sum + places.length, 0);
+  if (more) told.push(` (+${more})`);
   return { main: say("changed", { ...params, told }), why: reason };
+}
+
+/** Changes from one token to the same other are told once, with their places. */
+function together(changed) {
+  const found = new Map();
+  for (const { from, to, at } of changed) {
+    const key = `${from} ${to}`;
+    if (!found.has(key)) found.set(key, { from, to, places: [] });
+    found.get(key).places.push(at + 1);
+  }
+  return [...found.values()];
+}
+
+/** Places as they stand above the grid: "5–8, 11". */
+function spans(places) {
+  const runs = [];
+  for (const at of places) {
+    const last = runs[runs.length - 1];
+    if (last && at === last[1] + 1) last[1] = at;
+    else runs.push([at, at]);
+  }
+  return runs.map(([a, b]) => (a === b ? a : `${a}–${b}`)).join(", ");
 }
 
 /** Sequential drafting: one guess a round. */

@@ -152,10 +152,9 @@ export class Cells {
       h("i", { class: "bar" }),
     );
     cell.setAttribute("aria-label", this.#label(id, p, age, state, k, i, was));
-    const { fill, ink } = confidence(p);
+    const { fill } = confidence(p);
     cell.style.setProperty("--p", `${Math.max(4, 100 * p).toFixed(0)}%`);
     cell.style.setProperty("--fill", fill);
-    cell.style.setProperty("--on", ink);
     return cell;
   }
 
@@ -242,6 +241,7 @@ export class Cells {
     });
     states.forEach((state, i) => this.#state(i, state, tree.nodes[i + 1].token));
     const [star] = this.own.cells.slice(-1);
+    this.own.row.classList.toggle("off", !tree.bonus?.shown);
     star?.classList.toggle("off", !tree.bonus?.shown);
     star?.setAttribute("aria-label", this.#say("own", {
       position: tree.bonus.parent + 1,

@@ -110,8 +110,6 @@ export class Memory {
           : null,
       ),
     ];
-    if (m.kind === "wave" && m.refused)
-      lines.push(h("p", { class: "knew" }, this.waves.refused(m)));
     if (w.known !== null)
       lines.push(
         h(

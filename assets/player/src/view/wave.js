@@ -4,7 +4,6 @@ import { Cells } from "./cells.js";
 import { confidence } from "../cividis.js";
 
 const STATES = ["new", "changed", "same", "frozen"];
-const VERDICTS = [["accepted", "✓"], ["refused", "✗"]];
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 export class Wave {
@@ -37,20 +36,14 @@ export class Wave {
       h("span", { class: `c sample ${name}`, "aria-hidden": "true" }, sign);
     const scale = h("span", { class: "scale", "aria-hidden": "true" });
     const stops = [0, 0.25, 0.5, 0.75, 1].map((p) => confidence(p).fill);
-    scale.style.setProperty("background", `linear-gradient(90deg, ${stops.join(", ")})`);
+    const shades = stops.map((fill) => `color-mix(in srgb, ${fill} var(--strength), var(--bg))`);
+    scale.style.setProperty("background", `linear-gradient(90deg, ${shades.join(", ")})`);
     put(
       this.legend,
       h("li", {}, "0", scale, "1 ", say("confidence")),
       STATES.map((s) => h("li", {}, sample(s), say(`state_short.${s}`))),
       h("li", {}, sample("same agree"), say("agrees")),
-      VERDICTS.map(([state, sign]) =>
-        h(
-          "li",
-          { class: `k-${state}` },
-          h("span", { class: "swatch", "aria-hidden": "true" }, sign),
-          strings.say(`player.state_short.${state}`),
-        ),
-      ),
+      h("li", {}, sample("same aged", "6"), say("age")),
     );
     this.key = "";
   }

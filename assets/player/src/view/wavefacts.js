@@ -18,17 +18,13 @@ export class WaveFacts {
     return [this.#ledger(m.ledger), depthMap(this.player, m), this.#story(m)];
   }
 
-  /** What the draft itself said of a refused guess. */
-  refused(m) {
-    const { model, scene, strings } = this.player;
+  /** Which rounds had a refused guess right. */
+  #had(m) {
+    const { model, scene } = this.player;
     const step = model.decoder.steps[scene.place.step];
-    const { since, right, probability, age } = history(step, m.node - 1, m.wanted.token);
-    const params = { p: strings.prob(probability), n: age, round: since };
+    const { right } = history(step, m.node - 1, m.wanted.token);
     const rounds = { n: right.length, rounds: right.join(", ") };
-    return [
-      this.say("wave.gave", params),
-      right.length ? this.say("wave.had", rounds) : this.say("wave.never_had"),
-    ].join(" ");
+    return right.length ? this.say("wave.had", rounds) : this.say("wave.never_had");
   }
 
   /** Calls and applications, always together, of this step and of the run so far. */
@@ -40,17 +36,6 @@ export class WaveFacts {
       h(
         "table",
         {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, term(this.player, "applications", this.say("ledger.title"))),
-            ["mine", "plain"].map((name) => h("th", { scope: "col" }, this.say(`ledger.${name}`))),
-            h("td"),
-          ),
-        ),
         this.#account("step", ledger.step),
         this.#account("run", ledger.run),
       ),
@@ -67,7 +52,7 @@ export class WaveFacts {
       return h(
         "tr",
         { class: `${kind} ${word}` },
-        h("th", { scope: "row" }, this.say(`ledger.${kind}`)),
+        h("th", { scope: "row" }, this.#kind(name, kind)),
         h("td", { class: "num" }, strings.num(mine)),
         h("td", { class: "num" }, strings.num(plain)),
         h(
@@ -77,11 +62,27 @@ export class WaveFacts {
         ),
       );
     });
-    const title = h("th", { colspan: "4", scope: "rowgroup" }, part.tokens ? this.say(`ledger.${name}`, { n: part.tokens }) : this.say(`ledger.${name}_open`));
+    const whose = part.tokens
+      ? this.say(`ledger.${name}`, { n: part.tokens })
+      : this.say(`ledger.${name}_open`);
+    const title =
+      name === "run"
+        ? h("th", { colspan: "4", scope: "rowgroup" }, whose)
+        : [
+            h("th", { scope: "rowgroup" }, whose),
+            ...["mine", "plain"].map((of) => h("th", { scope: "col" }, this.say(`ledger.${of}`))),
+            h("td"),
+          ];
     const more = expert
       ? h("tr", {}, h("td", { colspan: "4" }, this.say("ledger.readouts", { n: part.readouts })))
       : null;
     return h("tbody", { class: name }, h("tr", { class: "of" }, title), rows, more);
+  }
+
+  /** What a row counts; explained where it stands first. */
+  #kind(name, kind) {
+    const label = this.say(`ledger.${kind}`);
+    return name === "step" ? term(this.player, "applications", label) : label;
   }
 
   /** The guesses at the position in focus, round by round. */
@@ -110,6 +111,7 @@ export class WaveFacts {
           ),
         ),
       ),
+      m.refused && m.position === m.node ? h("p", { class: "quiet" }, this.#had(m)) : null,
     );
   }
 }
