@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz import cli, load, metrics
+from specviz import cli, load, waves
 from specviz.audit import audit
 from specviz.models.toy import ToyModel
 from specviz.trace import Step, Trace, WaveEvidence
@@ -34,7 +34,7 @@ def test_a_run_prints_its_ledger(
     trace = recorded(label, decoder, tmp_path / "a.jsonl", *few)
     run = trace.run()
     assert run is not None and trace.check is not None and trace.check.equal is True
-    calls, spent = metrics.core_calls(run), metrics.applications(run)
+    calls, spent = waves.core_calls(run), waves.applications(run)
     assert calls is not None and spent is not None
     assert calls.per_token < 8 < spent.per_token
     lines = capsys.readouterr().out.splitlines()
@@ -44,7 +44,7 @@ def test_a_run_prints_its_ledger(
         f"{spent.per_token:.1f} core applications per token, where it needs 8"
     )
     plain = trace.run("baseline")
-    assert plain is not None and metrics.core_calls(plain).per_token == 8
+    assert plain is not None and waves.core_calls(plain).per_token == 8
     assert audit(trace) == ()
 
 
@@ -54,8 +54,8 @@ def test_the_object_of_a_run_has_its_ledger(
     run = recorded(label, "das", tmp_path / "a.jsonl", "--json").run()
     found = json.loads(capsys.readouterr().out)
     assert found["depth"] == 8
-    assert found["calls_per_token"] == metrics.core_calls(run).per_token
-    assert found["applications_per_token"] == metrics.applications(run).per_token
+    assert found["calls_per_token"] == waves.core_calls(run).per_token
+    assert found["applications_per_token"] == waves.applications(run).per_token
 
 
 def test_an_ordinary_run_has_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ ROOT = Path(__file__).parent.parent
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
 TRACE = {"trace", "tree"}
-PURE = {*TRACE, "metrics", "compare", "budget"}
+PURE = {*TRACE, "metrics", "waves", "compare", "budget"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
     "trace": {"tree"},
     "files": set(),
     "tracefile": {"trace", "files"},
-    "metrics": {*TRACE, "budget"},
+    "metrics": {*TRACE, "budget", "waves"},
+    "waves": TRACE,
     "compare": {*TRACE, "metrics"},
     "budget": set(),
     "verdict": {"trace"},

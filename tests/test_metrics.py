@@ -8,18 +8,15 @@ from specviz import metrics
 from specviz.compare import first_difference
 from specviz.equality import tie_cap
 from specviz.trace import (
-    Cell,
     Check,
     Costs,
     Finish,
     Header,
     Node,
     Prefill,
-    Round,
     Seconds,
     Step,
     Trace,
-    WaveEvidence,
 )
 
 
@@ -232,66 +229,3 @@ def test_a_plain_run_that_goes_on_gives_no_verdict_yet() -> None:
         assert metrics.speedup_decode(trace) == speed
         assert (metrics.breakdown(trace) is None) is (speed is None)
         assert (metrics.speedup_total(trace) is None) is (speed is None)
-
-
-def waves(*events: Step, depth: int | None = 8) -> Trace:
-    """A run that began with token 0, on a model of ``depth`` iterations."""
-    head = header("decoder", "das_wave").model_copy(update={"depth": depth})
-    return Trace((head, prefill("decoder"), *events))
-
-
-def waved() -> Step:
-    """A draft of two in two rounds: the first guess is right at once, the second never.
-
-    Round 1 iterates both positions twice, round 2 the second one twice: 4 calls, 6 applications,
-    3 readouts. Verifying three rows takes 8 calls, 24 applications, 3 readouts.
-    """
-    evidence = WaveEvidence(
-        kind="wave", depth=8, keys=8, values=8, carry=True, end="rounds",
-        rounds=(
-            Round(iterations=2, parked=0, cells=(
-                Cell(1, 0.9, 2, "new"), Cell(7, 0.2, 2, "new"))),
-            Round(iterations=2, parked=1, cells=(
-                Cell(1, 0.9, 2, "frozen"), Cell(9, 0.4, 4, "changed"))),
-        ),
-        calls=4, applications=6, readouts=3,
-    )  # fmt: skip
-    tree = [node(0, -1, 1), node(1, 0, 2), node(9, 1, 3)]
-    return step(0, tree, (1,), (1, 2), 1).model_copy(update={"evidence": evidence})
-
-
-def test_the_ledger_counts_drafting_and_verifying_per_emitted_token() -> None:
-    plain = step(1, [node(2, -1, 7)], (), (7,), 1)
-    run = waves(waved(), plain).run()
-    assert run is not None
-    assert metrics.core_calls(run) == (4, 16, 3)
-    assert metrics.core_calls(run).per_token == pytest.approx(20 / 3)
-    assert metrics.applications(run) == (6, 8 * 3 + 8, 3)
-    assert metrics.applications(run).total == 38
-    assert metrics.readouts(run) == (3, 4, 3)
-    facts = metrics.run_summary(run)
-    assert (facts["depth"], facts["calls_per_token"]) == (8, pytest.approx(20 / 3))
-    assert facts["applications_per_token"] == pytest.approx(38 / 3)
-    only = waves(plain).run()
-    assert metrics.core_calls(only).per_token == metrics.applications(only).per_token == 8
-    assert metrics.core_calls(waves().run()).per_token is None
-    ordinary = waves(plain, depth=None).run()
-    assert metrics.core_calls(ordinary) is None
-    assert metrics.run_summary(ordinary)["calls_per_token"] is None
-
-
-def test_guesses_are_compared_with_what_stands_there_in_the_end() -> None:
-    """The answer is 0 1 2: the draft's first guess, 1, is right, its second, 7 then 9, is not."""
-    run = waves(waved()).run()
-    assert run is not None
-    assert metrics.in_place(run) == [(1, 2)]
-    longer = waves(waved(), step(1, [node(2, -1, 7)], (), (7,), 1)).run()
-    assert metrics.in_place(longer) == [(1, 2, 7), (7,)]
-    assert metrics.agreement(run) == ((2, 2, 1), (4, 1, 0))
-    assert metrics.agreement(run, "round") == ((1, 2, 1), (2, 1, 0))
-    assert metrics.agreement(run, "position") == ((1, 1, 1), (2, 2, 0))
-    cut = waved().model_copy(update={"emitted": (1,)})
-    assert metrics.agreement(waves(cut).run()) == ((2, 1, 1),)
-    more = waves(cut, step(1, [node(1, -1, 9)], (), (9,), 1)).run()
-    assert metrics.in_place(more) == [(1, 9), (9,)]
-    assert metrics.agreement(more) == ((2, 2, 1), (4, 1, 1))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from specviz import jobs
 from specviz.budget import Curve
-from specviz.metrics import Work, applications, core_calls, seconds, tested
+from specviz.metrics import seconds, tested
 from specviz.models.base import Inputs, Model
 from specviz.trace import Check, Costs, Event, Finish, Progress, Run, Trace
+from specviz.waves import Work, applications, core_calls
 
 if TYPE_CHECKING:
     from specviz.models.peers import Peer

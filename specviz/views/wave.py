@@ -9,11 +9,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specviz import metrics
+from specviz import waves
 from specviz.catalog import text
-from specviz.metrics import Share
 from specviz.trace import Run, Step, Trace, WaveEvidence
 from specviz.views.style import COLOURS, HATCH, empty, figure, marker
+from specviz.waves import Share
 
 ENDS = {"settled": ("#009E73", ""), "rounds": ("#E69F00", "/"), "budget": ("#8A8F98", "x")}
 
@@ -33,7 +33,7 @@ def _waves(run: Run) -> Iterator[tuple[Step, WaveEvidence]]:
 def agreement_by_age(trace: Trace, lang: str = "en") -> go.Figure:
     """Line: of the guesses read at each age, how many are the token finally written there."""
     run = trace.run("decoder")
-    shares = () if run is None else metrics.agreement(run, "age")
+    shares = () if run is None else waves.agreement(run, "age")
     if not shares:
         return empty("view.wave.none", lang)
     line = _line(shares, "age", "decoder", "solid", "circle", lang)
@@ -47,11 +47,11 @@ def agreement_by_age(trace: Trace, lang: str = "en") -> go.Figure:
 def agreement_by_round(trace: Trace, lang: str = "en") -> go.Figure:
     """Lines: the same by round, and by distance from the last emitted token."""
     run = trace.run("decoder")
-    if run is None or not metrics.agreement(run, "round"):
+    if run is None or not waves.agreement(run, "round"):
         return empty("view.wave.none", lang)
     lines = [
-        _line(metrics.agreement(run, "round"), "round", "decoder", "solid", "circle", lang),
-        _line(metrics.agreement(run, "position"), "position", "level1", "dash", "diamond", lang),
+        _line(waves.agreement(run, "round"), "round", "decoder", "solid", "circle", lang),
+        _line(waves.agreement(run, "position"), "position", "level1", "dash", "diamond", lang),
     ]
     chart = figure(lines, text("view.axis.round", lang), text("view.axis.percent", lang))
     chart.update_yaxes(range=[0, 104])
@@ -81,8 +81,8 @@ def work_per_token(trace: Trace, lang: str = "en") -> go.Figure:
     """Bars: core calls one after the other, and core x token applications, per emitted token; the
     decoder's split into drafting and verifying beside what plain decoding needs."""
     run = trace.run("decoder")
-    calls = None if run is None else metrics.core_calls(run)
-    spent = None if run is None else metrics.applications(run)
+    calls = None if run is None else waves.core_calls(run)
+    spent = None if run is None else waves.applications(run)
     if run is None or calls is None or spent is None or not calls.tokens:
         return empty("view.wave.none", lang)
     plain = text("view.lane.baseline", lang)

@@ -12,7 +12,7 @@ from player_traces import HOSTILE
 from playwright.sync_api import Page
 from wave_traces import WORDS, sequential, small_wave, wide_wave
 
-from specviz import metrics, player
+from specviz import player, waves
 from specviz.trace import Trace
 
 Opener = Callable[..., Page]
@@ -153,7 +153,7 @@ def test_both_ledgers_stand_side_by_side(show: Show) -> None:
     page.evaluate("it.seekStep(3)")
     run = small_wave().run()
     assert run is not None
-    calls, applications = metrics.core_calls(run), metrics.applications(run)
+    calls, applications = waves.core_calls(run), waves.applications(run)
     assert calls is not None and applications is not None
     plain = 16 * calls.tokens
     assert ledgers(page)[3:] == [
