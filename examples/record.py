@@ -142,6 +142,43 @@ EXAMPLES = (
         decoder="prompt_lookup",
         max_new_tokens=96,
     ),
+    # Questions that specviz.training.raven_documents kept from training.
+    Example(
+        name="stones",
+        title="Word problem: three heaps of stones",
+        description="A recurrent-depth model drafts sixteen tokens at once. Watch round by round "
+        "which words stand from the start, which change until the last round, and where the full "
+        "pass of 32 iterations wanted something else.",
+        prompt="Kate has 20 stones. Noah has twice as many stones as Kate. Hugo has 30 more stones "
+        "than Noah. How many stones do they have altogether?",
+        decoder="das_wave",
+        model="tiny-raven",
+        max_new_tokens=128,
+    ),
+    Example(
+        name="cubes",
+        title="Function: the sum of the even cubes",
+        description="Code for the same wave: the docstring repeats the question and stands early, "
+        "names and the shape of the loop have to settle first.",
+        prompt="Please write a small function which returns the sum of the cubes of the even "
+        "numbers in a list.",
+        decoder="das_wave",
+        model="tiny-raven",
+        max_new_tokens=128,
+    ),
+    Example(
+        name="overdone",
+        title="Where the wave loses: too much drafting",
+        description="64 places in 32 rounds of 8 iterations, for an answer half as long: nearly "
+        "every guess is right, and still plain decoding is faster. Drafting costs more than the "
+        "passes it saves.",
+        prompt="John shares 30 flowers equally among 6 friends. Each friend already had 4 flowers. "
+        "How many flowers does each friend have now?",
+        decoder="das_wave",
+        model="tiny-raven",
+        knobs={"block": "64", "first": "64", "rounds": "32", "inner": "8", "freeze": "0"},
+        max_new_tokens=96,
+    ),
 )
 
 
@@ -153,8 +190,9 @@ def index_text() -> str:
 
 def make(examples: Sequence[Example]) -> None:
     """Record ``examples``, each with its baseline, and the index of all."""
-    # The first run of a process pays for loading and for the first use of every kernel.
-    record(replace(EXAMPLES[0].job(), max_new_tokens=8))
+    # The first run of a model pays for loading and for the first use of every kernel.
+    for first in {example.model: example for example in reversed(examples)}.values():
+        record(replace(first.job(), max_new_tokens=8))
     for example in examples:
         trace = record(example.job(), FOLDER / example.file)
         speedup, check = speedup_decode(trace), trace.check

@@ -14,8 +14,9 @@ from specviz.audit import audit
 from specviz.drafters import create
 from specviz.inputs import open_document
 from specviz.metrics import speedup_decode
-from specviz.trace import Trace
+from specviz.trace import Trace, WaveEvidence
 from specviz.tracefile import load
+from specviz.training.raven_documents import held_out
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -96,6 +97,24 @@ def test_four_are_recap_and_one_reads_a_long_chapter(recorded: dict[str, Trace])
 def test_one_is_slower_than_its_baseline(recorded: dict[str, Trace]) -> None:
     found = speedup_decode(recorded["slower"])
     assert found is not None and 0 < found < 1
+
+
+def test_three_are_waves_that_settle_and_one_of_them_loses(recorded: dict[str, Trace]) -> None:
+    waves = [e.name for e in RECORD.EXAMPLES if e.decoder == "das_wave"]
+    assert waves == ["stones", "cubes", "overdone"]
+    for name in waves:
+        run = recorded[name].run()
+        assert run is not None and run.header.depth == 32
+        rounds = [s.evidence.rounds for s in run.steps if isinstance(s.evidence, WaveEvidence)]
+        states = {cell.state for step in rounds for part in step for cell in part.cells}
+        assert {"new", "changed", "same"} <= states
+    found = speedup_decode(recorded["overdone"])
+    assert found is not None and 0 < found < 1
+
+
+def test_questions_to_the_trained_model_were_kept_from_training() -> None:
+    asked = [e.prompt for e in RECORD.EXAMPLES if e.model == "tiny-raven"]
+    assert [held_out(prompt) for prompt in asked] == [True, True, True]
 
 
 def test_nothing_lies_there_that_the_list_does_not_name() -> None:

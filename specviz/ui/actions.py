@@ -122,7 +122,7 @@ class Actions:
         """The value of the gallery."""
         cards = [
             {"name": e.name, "title": e.title, "description": e.description, "decoder": e.decoder,
-             "figures": e.figures}
+             "about": summary(e.decoder), "figures": e.figures}
             for e in self.examples
         ]  # fmt: skip
         locked = text("ui.error.busy", self.lang) if visit.busy else ""

@@ -103,16 +103,32 @@ def facts(rows: list[tuple[str, str]]) -> str:
 
 
 def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
-    """Cards of recorded runs; ``click`` carries the ``name`` of the card."""
+    """Cards of recorded runs, those of a decoder under its name; ``click`` carries the ``name`` of
+    the card."""
     return gr.HTML(
         value,
-        html_template='<div class="sv-gallery" role="list"></div>',
+        html_template='<div class="sv-gallery"></div>',
         js_on_load=_script("""
             const show = () => {
               const { cards, current, locked } = JSON.parse(props.value);
-              const list = element.querySelector('.sv-gallery');
-              list.replaceChildren();
-              for (const card of cards) {
+              const gallery = element.querySelector('.sv-gallery');
+              gallery.replaceChildren();
+              let list = null;
+              cards.forEach((card, i) => {
+                if (card.decoder !== cards[i - 1]?.decoder) {
+                  const group = document.createElement('section');
+                  const head = document.createElement('p');
+                  const name = document.createElement('b');
+                  list = document.createElement('div');
+                  list.setAttribute('role', 'list');
+                  list.setAttribute('aria-label', card.decoder);
+                  name.textContent = card.decoder;
+                  head.append(name, ' ' + card.about);
+                  const size = cards.filter((c) => c.decoder === card.decoder).length;
+                  group.style.setProperty('--cards', size);
+                  group.append(head, list);
+                  gallery.append(group);
+                }
                 const item = document.createElement('div');
                 const button = document.createElement('button');
                 item.setAttribute('role', 'listitem');
@@ -122,7 +138,7 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
                 button.disabled = Boolean(locked);
                 button.title = locked ?? '';
                 button.setAttribute('aria-pressed', String(card.name === current));
-                for (const part of ['decoder', 'title', 'description', 'figures']) {
+                for (const part of ['title', 'description', 'figures']) {
                   const line = document.createElement('span');
                   line.className = 'sv-card-' + part;
                   line.textContent = card[part];
@@ -131,7 +147,7 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
                 button.addEventListener('click', () => trigger('click', { name: card.name }));
                 item.append(button);
                 list.append(item);
-              }
+              });
             };
         """),
         elem_id=elem_id,

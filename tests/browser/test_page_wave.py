@@ -49,7 +49,7 @@ def test_charts_of_waves_show_with_a_run_that_has_them(visitor: Visitor, tmp_pat
     asked.value.set_files(path)
     page.wait_for_selector("#charts-wave #chart-wave-ends .plotly", state="visible")
     said = page.locator("#chart-wave-work").text_content() or ""
-    assert "core × tokens" in said and " 31.2" in said
+    assert "arithmetic" in said and " 31.2" in said
     assert "settled (2)" in (page.locator("#chart-wave-ends").text_content() or "")
     page.get_by_role("tab", name="Refused guesses").click()
     visitor.wait("document.querySelector('#rejects').innerText.includes('the wave')")

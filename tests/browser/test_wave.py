@@ -147,7 +147,7 @@ def test_both_ledgers_stand_side_by_side(show: Show) -> None:
     """Step 1: 6 rounds of 2 calls and 16 of the pass; 58 + 16 x 9 applications; plain 6 x 16."""
     page = show(small_wave())
     assert ledgers(page)[:3] == [
-        "This step, 6 tokens here plain", "calls in a row 28 96 3.4× fewer",
+        "Step: 6 tokens here plain", "calls in a row 28 96 3.4× fewer",
         "arithmetic 202 96 2.1× more",
     ]  # fmt: skip
     page.evaluate("it.seekStep(3)")
@@ -157,7 +157,7 @@ def test_both_ledgers_stand_side_by_side(show: Show) -> None:
     assert calls is not None and applications is not None
     plain = 16 * calls.tokens
     assert ledgers(page)[3:] == [
-        f"Run so far, {calls.tokens} tokens",
+        f"Run so far: {calls.tokens} tokens",
         f"calls in a row {calls.total} {plain} {plain / calls.total:.1f}× fewer",
         f"arithmetic {applications.total} {plain} {applications.total / plain:.1f}× more",
     ]

@@ -82,7 +82,7 @@ def test_work_per_token_stands_beside_plain_decoding() -> None:
     """23 tokens of steps: 12 + 10 + 8 + 8 draft calls, 4 passes of 16; 58 + 36 + 50 + 30
     applications, 16 x (9 + 8 + 9 + 8) rows of passes."""
     draft, verify, plain, labels = wave.work_per_token(small_wave()).data
-    names = ("core × tokens<br>plain decoding", "core × tokens<br>das_wave",
+    names = ("arithmetic<br>plain decoding", "arithmetic<br>das_wave",
              "calls in a row<br>plain decoding", "calls in a row<br>das_wave")  # fmt: skip
     assert draft.y == names
     assert draft.x == (0.0, round(174 / 23, 4), 0.0, round(38 / 23, 4))

@@ -5,7 +5,7 @@ import { term } from "./tooltip.js";
 const WIDTH = 300;
 const LEFT = 72;
 const RIGHT = 8;
-const ROW = 22;
+const ROW = 20;
 
 /** Three rulers, 1 to the target's depth: the draft's ages, the prefix's keys, its values. */
 export function depthMap(player, m) {
