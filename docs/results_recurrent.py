@@ -281,7 +281,12 @@ def body(found: Mapping[str, Any]) -> list[str]:
             "Tokens per second:\n",
             sizes(found["map"], "tokens_per_s", 1),
         ]
-    parts += [
+    return [*parts, *iterations(probes), "## What a pass costs\n", loop(found), costs(found)]
+
+
+def iterations(probes: Mapping[str, Any]) -> list[str]:
+    """What the probes found out, in the order of the page."""
+    parts = [
         "## What the iterations do\n",
         f"Final answers of {probes['accuracy']['problems']} held-out word problems, decoded with "
         "so many iterations:\n",
@@ -298,7 +303,7 @@ def body(found: Mapping[str, Any]) -> list[str]:
             "by the steps that an answer takes, run with so many iterations:\n",
             composed(probes),
         ]
-    return [*parts, "## What a pass costs\n", loop(found), costs(found)]
+    return parts
 
 
 def page(measured: Sequence[Mapping[str, Any]]) -> str:

@@ -66,13 +66,9 @@ def bench_command(
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
     check_writable(output, (".json",))
-    if suite == "recurrent":
-        if prompts is not None or len(dtype or ()) > 1:
-            raise InputError(text("cli.error.suite_recurrent"))
-        chosen, name, digest = _questions()
-    else:
-        path = prompts or PROMPTS
-        chosen, name, digest = read_prompts(path), path.name, file_sha256(path)
+    if suite == "recurrent" and (prompts is not None or len(dtype or ()) > 1):
+        raise InputError(text("cli.error.suite_recurrent"))
+    chosen, name, digest = _asked(suite, prompts or PROMPTS)
     if sample is not None or quick:
         chosen = first_of_each(chosen, sample or 1)
     plan = Plan(
@@ -92,8 +88,11 @@ def bench_command(
         _measure(plan)
 
 
-def _questions() -> tuple[tuple[Prompt, ...], str, str]:
-    """Prompts of the suite ``recurrent``, with its own name and digest of them."""
+def _asked(suite: str, path: Path) -> tuple[tuple[Prompt, ...], str, str]:
+    """The prompts of a suite with a name and a digest of them; ``path`` is a file that others read
+    but ``recurrent``, which has questions of its own."""
+    if suite != "recurrent":
+        return read_prompts(path), path.name, file_sha256(path)
     from specviz.bench import questions
 
     chosen = questions.prompts()

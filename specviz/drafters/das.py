@@ -7,26 +7,25 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.budget import Curve
-from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.depth import (
     DEEPEST,
     KEYS,
     VALUES,
+    DepthDrafter,
     End,
     Work,
     chain,
     check_iterations,
     guess,
-    resolved,
     useful,
 )
-from specviz.models.base import DepthSession, Model, Scores, Session
+from specviz.models.base import Model, Scores, Session
 from specviz.trace import Cell, WaveEvidence
 
 
 @dataclass
-class Das(Autoregressive):
+class Das(DepthDrafter):
     """A chain of guesses by the model itself, read after few of its iterations, while the prefix
     is seen through keys and values of chosen depth.
 
@@ -35,7 +34,6 @@ class Das(Autoregressive):
     """
 
     name: ClassVar[str] = "das"
-    needs: ClassVar[frozenset[str]] = frozenset({"depth", "rollback"})
 
     tokens: int = knob(6, "Tokens guessed per step at most.", 1, 32, advanced=False)
     draft: int = knob(
@@ -55,11 +53,7 @@ class Das(Autoregressive):
     def start(
         self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
     ) -> None:
-        assert isinstance(session, DepthSession)
-        self._engine = session.depth_engine()
-        self._ends, self._blocked = session.model.eos_ids, session.model.blocked_ids
-        depth = self._engine.depth
-        self._prefix = (resolved(self.keys, depth), resolved(self.values, depth))
+        self.attach(session)
         self._work = Work()
         self._end: End = "rounds"
 

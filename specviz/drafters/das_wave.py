@@ -7,24 +7,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.budget import Curve
-from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.depth import (
     DEEPEST,
     KEYS,
     VALUES,
+    DepthDrafter,
     End,
     Work,
+    allowed,
     chain,
     check_iterations,
     guess,
-    resolved,
     useful,
 )
 from specviz.drafters.wave_size import Plan, Shape, WaveSize
 from specviz.models.base import (
     DepthEngine,
-    DepthSession,
     InputError,
     Model,
     Scores,
@@ -93,7 +92,7 @@ class Wave:
 
 
 @dataclass
-class DasWave(Autoregressive):
+class DasWave(DepthDrafter):
     """A block of guesses refined in parallel: each round iterates all positions a little, and every
     guess becomes the next position's input.
 
@@ -102,7 +101,6 @@ class DasWave(Autoregressive):
     """
 
     name: ClassVar[str] = "das_wave"
-    needs: ClassVar[frozenset[str]] = frozenset({"depth", "rollback"})
 
     block: int = knob(16, "Positions that are guessed at once at most.", 1, WIDEST, advanced=False)
     rounds: int = knob(8, "Refinements of one draft at most.", 1, LONGEST, advanced=False)
@@ -125,22 +123,20 @@ class DasWave(Autoregressive):
         check_iterations(model, "values", self.values)
         if self.first > self.block:
             raise InputError(
-                f"first cannot be {self.first}: the block has {self.block} positions, so give a "
-                f"whole number from 1 to {self.block}."
+                f"first cannot be {self.first} with a block of {self.block}: give first "
+                f"{allowed(1, self.block)}, or a block of {self.first} or more."
             )
 
     def start(
         self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None
     ) -> None:
-        assert isinstance(session, DepthSession)
-        self._engine = session.depth_engine()
-        self._ends, self._blocked = session.model.eos_ids, session.model.blocked_ids
-        depth = self._engine.depth
-        self._prefix = (resolved(self.keys, depth), resolved(self.values, depth))
+        self.attach(session)
         # Reading a round is a coda and the head: about as much as one more core call. Where seconds
         # are not known, only the calls of the core count.
         self._size = WaveSize(
-            shape=Shape(self.first, self.widen, self.inner, depth, 1.0 if costs else 0.0),
+            shape=Shape(
+                self.first, self.widen, self.inner, self._engine.depth, 1.0 if costs else 0.0
+            ),
             prices=[costs(n) if costs else 1.0 for n in range(WIDEST + 2)],
             start=Plan(self.block, self.rounds),
             most=Plan(WIDEST, LONGEST),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import ClassVar, Literal
 
+from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft
-from specviz.models.base import InputError, Model, Unsupported
+from specviz.models.base import DepthSession, InputError, Model, Session, Unsupported
 from specviz.trace import Cell, Round, WaveEvidence
 from specviz.tree import DraftTree
 
@@ -36,10 +37,16 @@ def check_iterations(model: Model, name: str, value: int, least: int = -1) -> No
     """Raise InputError when the knob ``name`` asks for an iteration that ``model`` never makes."""
     depth = depth_of(model)
     if value > depth:
+        times = "1 iteration" if depth == 1 else f"{depth} iterations"
         raise InputError(
-            f"{name} cannot be {value}: {model.label} makes {depth} iterations, so give a whole "
-            f"number from {least} to {depth}."
+            f"{name} cannot be {value}: {model.label} makes {times}, so give "
+            f"{allowed(least, depth)}."
         )
+
+
+def allowed(least: int, most: int) -> str:
+    """The whole numbers from ``least`` to ``most`` in words."""
+    return str(most) if least == most else f"a whole number from {least} to {most}"
 
 
 def resolved(knob: int, depth: int) -> int:
@@ -76,6 +83,25 @@ def useful(tokens: Sequence[int], ends: Set[int], blocked: Set[int]) -> int:
         if token in ends:
             return i + 1
     return len(tokens)
+
+
+class DepthDrafter(Autoregressive):
+    """What drafts inside a recurrent-depth model and remembers nothing between steps.
+
+    ``keys``, ``values``: knobs, the iteration of the full pass that the prefix is read at.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"depth", "rollback"})
+    keys: int
+    values: int
+
+    def attach(self, session: Session) -> None:
+        """Get an engine beside ``session``, and what it says about tokens and depths."""
+        assert isinstance(session, DepthSession)
+        self._engine = session.depth_engine()
+        self._ends, self._blocked = session.model.eos_ids, session.model.blocked_ids
+        depth = self._engine.depth
+        self._prefix = (resolved(self.keys, depth), resolved(self.values, depth))
 
 
 @dataclass
