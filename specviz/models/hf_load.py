@@ -131,7 +131,7 @@ def _load(
     with quiet():
         try:
             config = AutoConfig.from_pretrained(source, **known)
-        except (ValueError, KeyError, OSError) as error:
+        except Exception as error:  # a foreign config.json may hold anything
             raise Unsupported(_unknown(source, label, known)) from error
         if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
             raise Unsupported(
@@ -161,7 +161,7 @@ def _load(
 def _unknown(source: str, label: str, known: Mapping[str, Any]) -> str:
     """Why an architecture cannot be loaded; names the version that its own code was written for."""
     written = ""
-    with suppress(OSError, ValueError, KeyError):
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         facts, _ = PretrainedConfig.get_config_dict(source, **known)
         if "auto_map" in facts:
             written = f" (its own code needs transformers {facts['transformers_version']})"

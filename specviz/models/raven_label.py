@@ -13,6 +13,7 @@ from specviz.models.base import InputError, Model, Unsupported
 
 MODEL_TYPE = "huginn_raven"
 FURTHEST = 4  # times the mean of training: beyond it nobody knows what the iterations do
+FURTHEST_MEAN = 256  # no network of this kind is trained deeper
 Initial = Literal["zero", "seeded"]
 SPELLING = re.compile(r"([0-9]{1,6})(-seeded)?")
 
@@ -85,13 +86,14 @@ def is_recurrent(config_file: Path) -> bool:
 def mean_recurrence(config_file: Path) -> int | None:
     """Mean iterations in training, from a ``config.json``; None for any other kind of model."""
     mean = _facts(config_file).get("mean_recurrence")
-    return mean if is_recurrent(config_file) and isinstance(mean, int) else None
+    believed = type(mean) is int and 1 <= mean <= FURTHEST_MEAN
+    return mean if is_recurrent(config_file) and believed else None
 
 
 def _facts(config_file: Path) -> dict[str, Any]:
     try:
         facts = json.loads(config_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +14,11 @@ from transformers import PreTrainedTokenizerFast
 
 from specviz.models.base import Unsupported
 from specviz.models.raven import RavenModel
+from specviz.models.raven_config import damaged, eos_ids, json_object, read_config, some
 from specviz.models.raven_net import Raven, RavenConfig
 
 log = logging.getLogger(__name__)
 
-SIZES = (
-    "n_embd", "n_heads", "n_layers_in_prelude", "n_layers_in_recurrent_block", "n_layers_in_coda",
-    "intermediate_size", "vocab_size", "block_size", "mean_recurrence",
-)  # fmt: skip
 # Written by the published code although they say nothing that the configuration does not.
 DERIVED = {"freqs_cis"}
 HEAD = "lm_head.weight"
@@ -31,11 +27,17 @@ EMBEDDING = "transformer.wte.weight"
 
 def load(folder: Path, device: str, dtype: str, label: str, digest: str) -> RavenModel:
     """The model saved in ``folder``; raises Unsupported with what is wrong."""
-    facts = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    facts = json_object(folder / "config.json", label)
     config = read_config(facts, label)
     try:
         net = _network(folder, config, facts, device, getattr(torch, dtype), label)
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+        return RavenModel(
+            net,
+            _tokenizer(folder, config, label),
+            label=label,
+            digest=digest,
+            eos_ids=frozenset(eos_ids(folder, facts, config, label)),
+        )
     except torch.cuda.OutOfMemoryError as error:
         raise Unsupported(
             f"{label} in {dtype} does not fit into the memory of {device}: choose a smaller "
@@ -49,49 +51,29 @@ def load(folder: Path, device: str, dtype: str, label: str, digest: str) -> Rave
             f"{label} could not be loaded: its files are incomplete or damaged "
             "(the log says which)."
         ) from error
-    return RavenModel(
-        net,
-        tokenizer,
-        label=label,
-        digest=digest,
-        eos_ids=frozenset(_eos_ids(folder, facts)),
-    )
 
 
-def read_config(facts: dict[str, Any], label: str) -> RavenConfig:
-    """Sizes out of a ``config.json``; raises Unsupported for a network that is not this one."""
-    missing = [name for name in SIZES if not isinstance(facts.get(name), int)]
-    if missing:
+def _tokenizer(folder: Path, config: RavenConfig, label: str) -> Any:
+    """The tokenizer beside the weights; raises Unsupported, also when it has tokens without one."""
+    if not (folder / "tokenizer.json").is_file():
         raise Unsupported(
-            f"The config.json of {label} does not give {_some(missing)} as a whole number: "
-            "give the configuration that was saved with the weights."
+            f"{label} lacks tokenizer.json: put the tokenizer's files into the folder."
         )
-    config = RavenConfig(
-        **{name: facts[name] for name in SIZES},
-        rope_base=float(facts.get("rope_base", RavenConfig.rope_base)),
-        norm_eps=float(facts.get("norm_eps", RavenConfig.norm_eps)),
-    )
-    wanted: dict[str, Any] = {
-        "injection_type": "linear",
-        "num_key_value_heads": config.n_heads,
-        "head_dim": config.n_embd // config.n_heads,
-        "nonlin_name": "SiLU",
-        "norm_class_name": "RMSNorm_llama",
-        "block_class_name": "SandwichBlock",
-        "mlp_class_name": "GatedMLP",
-    }
-    for name, value in wanted.items():
-        if facts.get(name, value) != value:
-            raise Unsupported(
-                f"{label} has {name} {str(facts[name])[:40]!r}, this network computes {value!r} "
-                "only: choose another checkpoint."
-            )
-    if config.n_embd % (2 * config.n_heads) or min(facts[name] for name in SIZES) < 1:
+    try:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    except Exception as error:  # as above
+        log.debug("the tokenizer of %s", label, exc_info=True)
         raise Unsupported(
-            f"The sizes in the config.json of {label} fit no network: n_embd has to be a multiple "
-            "of twice n_heads, and nothing below 1."
+            f"The tokenizer of {label} cannot be read: give the tokenizer.json and the "
+            "tokenizer_config.json that were saved with the weights."
+        ) from error
+    size = max(tokenizer.get_vocab().values(), default=0) + 1
+    if size > config.vocab_size:
+        raise Unsupported(
+            f"The tokenizer of {label} has {size} tokens, its network {config.vocab_size}: give "
+            "the tokenizer that was saved with the weights."
         )
-    return config
+    return tokenizer
 
 
 def _network(
@@ -129,14 +111,18 @@ def _network(
 def _files(folder: Path, label: str) -> list[Path]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+        named = json_object(index, label).get("weight_map")
+        parts = list(named.values()) if isinstance(named, dict) else [None]
+        names = [n for n in parts if isinstance(n, str) and n == Path(n).name]
+        if len(names) < len(parts):
+            raise damaged(index, label)
         files = [folder / name for name in sorted(set(names))]
     else:
         files = [folder / "model.safetensors"]
     absent = [file.name for file in files if not file.is_file()]
     if absent:
         raise Unsupported(
-            f"{label} lacks {_some(absent)}: put all of its safetensors files into the folder."
+            f"{label} lacks {some(absent)}: put all of its safetensors files into the folder."
         )
     return files
 
@@ -177,7 +163,7 @@ def _compare(
         if name in found and found[name] != tuple(shape)
     ]
     parts = [
-        f"{what} {_some(names)}"
+        f"{what} {some(names)}"
         for what, names in (
             ("lacks the tensors", missing),
             ("has the unknown tensors", unexpected),
@@ -229,17 +215,3 @@ def _spread(net: Raven, device: str) -> Callable[[str], str]:
         return str(torch.device(places[key])) if in_layer and key else device
 
     return place
-
-
-def _eos_ids(folder: Path, facts: dict[str, Any]) -> Iterator[int]:
-    """Every id that configuration or generation configuration call an end."""
-    file = folder / "generation_config.json"
-    generation = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    for given in (facts.get("eos_token_id"), generation.get("eos_token_id")):
-        yield from (i for i in (given if isinstance(given, list) else [given]) if i is not None)
-
-
-def _some(names: list[str]) -> str:
-    """The first three names, and how many more there are."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more

@@ -294,3 +294,85 @@ def test_the_chat_is_the_one_of_training(tmp_path):
 
 def test_the_default_model_stays_the_first():
     assert registry.entries()[0].label == smollm2.LABEL
+
+
+DAMAGED = {
+    "n_heads": (0, "fit no network: n_heads is 0, it has to be from 1 to 1024."),
+    "n_embd": (True, "does not give n_embd as a whole number"),
+    "n_layers_in_recurrent_block": (10**6, "n_layers_in_recurrent_block is 1000000, it has to be"),
+    "block_size": (10**10, "block_size is 10000000000, it has to be from 1 to 262144."),
+    "mean_recurrence": (10**9, "mean_recurrence is 1000000000, it has to be from 1 to 256."),
+    "rope_base": ("abc", "The config.json of r has rope_base 'abc': give a number above 0."),
+    "norm_eps": (-1.0, "The config.json of r has norm_eps '-1.0': give a number above 0."),
+    "eos_token_id": ([3, -4], "The config.json of r has eos_token_id '-4': give a token's number"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_sizes_that_nobody_believes_are_refused_before_anything_is_built(tmp_path, name):
+    value, reason = DAMAGED[name]
+    write(tmp_path, net(depth=2), **{name: value})
+    message = sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "r", kind=Unsupported)
+    assert reason in message
+
+
+def test_a_mean_that_nobody_believes_gives_no_range(tmp_path):
+    write(tmp_path / "r", net(depth=2), mean_recurrence=-5)
+    assert "-20" not in sentence(registry.find, f"{tmp_path}/r@3")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (
+            "tokenizer.json", None,
+            "r lacks tokenizer.json: put the tokenizer's files into the folder.",
+        ),
+        (
+            "tokenizer.json", "{",
+            "The tokenizer of r cannot be read: give the tokenizer.json and the "
+            "tokenizer_config.json that were saved with the weights.",
+        ),
+        *(
+            (name, content, f"The {name} of r is damaged: give the file that was saved with the "
+             "weights.")
+            for name in ("generation_config.json", "model.safetensors.index.json")
+            for content in ("{", "[]" if name[0] == "g" else '{"weight_map": {"a": "../b"}}')
+        ),
+        (
+            "model.safetensors.index.json", '{"weight_map": {"a": {}}}',
+            "The model.safetensors.index.json of r is damaged: give the file that was saved with "
+            "the weights.",
+        ),
+    ],
+)  # fmt: skip
+def test_damaged_files_beside_the_weights_are_named(tmp_path, file, content, message, caplog):
+    write(tmp_path, net(depth=2))
+    if content is None:
+        (tmp_path / file).unlink()
+    else:
+        (tmp_path / file).write_text(content)
+    assert sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "r") == message
+    assert caplog.text == ""
+
+
+def test_a_tokenizer_with_more_tokens_than_the_network_is_refused(tmp_path):
+    size = max(tiny.tokenizer().get_vocab().values()) + 1
+    write(tmp_path, net(depth=2, vocab=size - 1))
+    assert sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "r") == (
+        f"The tokenizer of r has {size} tokens, its network {size - 1}: give the "
+        "tokenizer that was saved with the weights."
+    )
+
+
+def test_a_tensor_of_any_name_is_told_in_one_line(tmp_path):
+    write(tmp_path, net(depth=2), add={"a\n b": torch.ones(2)})
+    message = sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "r")
+    assert "has the unknown tensors a b: " in message
+
+
+def test_a_kind_of_model_that_is_no_word_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": ["a"]}')
+    assert sentence(hf_load.load_folder, tmp_path, "cpu", "float32", "r").startswith(
+        "r has an architecture that transformers "
+    )
