@@ -100,7 +100,10 @@ def load(out: Path, config: RavenConfig = CONFIG) -> tuple[Raven, History]:
             "name an empty folder with --out."
         )
     net.load_state_dict(weights, strict=False)
-    facts = json.loads((out / "history.json").read_text(encoding="utf-8"))
+    file = out / "history.json"
+    if not file.exists():  # weights alone are enough to go on from
+        return net, History()
+    facts = json.loads(file.read_text(encoding="utf-8"))
     return net, History(facts["tokens"], facts["minutes"])
 
 

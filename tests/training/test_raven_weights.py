@@ -32,6 +32,16 @@ def test_a_network_comes_back_in_half_precision_with_its_history(tmp_path: Path)
     assert {t.dtype for t in load_file(tmp_path / "model.safetensors").values()} == {torch.bfloat16}
 
 
+def test_weights_without_a_history_are_enough_to_go_on_from(tmp_path: Path) -> None:
+    fresh, _ = load(tmp_path / "none", SMALL)
+    save(fresh, tmp_path, History(1200, 2.5))
+    (tmp_path / "history.json").unlink()
+    again, seen = load(tmp_path, SMALL)
+    assert seen == History(0, 0.0)
+    weight = again.transformer.adapter.weight
+    assert torch.equal(weight, fresh.transformer.adapter.weight.bfloat16().float())
+
+
 def test_the_embedded_model_stays_below_nine_megabytes(tmp_path: Path) -> None:
     save(load(tmp_path / "none")[0], tmp_path, History())
     assert (tmp_path / "model.safetensors").stat().st_size < 9_000_000
