@@ -17,6 +17,7 @@ from specviz.recorder import check_writable
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
 from specviz.views import candidates, memory_table, rejects, steps, terminal
+from specviz.views.settled import round_lines
 
 EXPORT_ENDINGS = (".html", ".csv")
 TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table}
@@ -43,7 +44,7 @@ def replay_command(
             raise InputError(text("cli.error.step", step=step, last=len(run.steps)))
         chosen = run.steps[step - 1]
         lines = [terminal.step_line(chosen, trace.pieces)]
-        lines += terminal.tree_lines(chosen, trace.pieces)
+        lines += [*round_lines(chosen, trace.pieces), *terminal.tree_lines(chosen, trace.pieces)]
     else:
         lines = [*terminal.steps(run, trace.pieces), "", terminal.answer(trace, run), ""]
         lines += terminal.figures(trace)

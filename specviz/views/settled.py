@@ -1,10 +1,15 @@
-"""The story of one guess of a draft that settled in rounds: facts that its evidence holds."""
+"""How a draft settled in rounds, in words: facts that its evidence holds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from specviz.catalog import text
 from specviz.trace import Step, WaveEvidence
+from specviz.views.tokens import show
+
+MARKS = {"new": "+", "changed": "~", "same": "", "frozen": "·"}
 
 
 @dataclass(frozen=True)
@@ -37,3 +42,13 @@ def settled(step: Step, place: int) -> Settled | None:
     pick = step.nodes[place].pick
     had = tuple(k for k, guess in enumerate(guesses, start=1) if guess == pick)
     return Settled(last.probability, last.age, since, had)
+
+
+def round_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
+    """Every round of a draft in one line: ``+`` new, ``~`` changed, ``·`` no longer computed."""
+    wave = step.evidence
+    if not isinstance(wave, WaveEvidence):
+        return
+    for number, part in enumerate(wave.rounds, start=1):
+        guesses = " ".join(MARKS[c.state] + show(pieces.get(c.token)) for c in part.cells)
+        yield text("view.wave.round", number=number, count=part.iterations, guesses=guesses)

@@ -7,7 +7,7 @@ import pytest
 from specviz import player
 from specviz.trace import Trace
 from specviz.views import charts, rejects, report, report_words, wave
-from specviz.views.settled import Settled, settled
+from specviz.views.settled import Settled, round_lines, settled
 from tests.wave_traces import sequential, small_wave
 
 
@@ -76,6 +76,16 @@ def finals(trace: Trace) -> list[tuple[int, ...]]:
     """What every step and those after it emitted."""
     found = [s.emitted for s in steps(trace)]
     return [tuple(t for later in found[i:] for t in later) for i in range(len(found))]
+
+
+def test_rounds_in_words() -> None:
+    trace = small_wave()
+    run = trace.run()
+    assert run is not None
+    lines = list(round_lines(run.steps[0], trace.pieces))
+    assert lines[0] == "round 1 (2 core calls): +␣has +␣3 +␣+ +␣and"
+    assert lines[2] == ("round 3 (2 core calls): ·␣has ␣3 ␣+ ␣4 ~␣= ~␣7 +␣pears +␣and")
+    assert len(lines) == 6
 
 
 def test_work_per_token_stands_beside_plain_decoding() -> None:
