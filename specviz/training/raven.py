@@ -22,12 +22,13 @@ from specviz.training.raven_text import Mixture, batches
 from specviz.training.raven_weights import CONFIG, History, load, save, tokenizer_in
 
 SHARES: dict[Kind, float] = {
-    "school": 0.16,
-    "words": 0.18,
-    "code": 0.12,
-    "chain": 0.24,
+    "school": 0.12,
+    "words": 0.14,
+    "code": 0.08,
+    "worked": 0.12,
+    "chain": 0.26,
     "places": 0.12,
-    "nested": 0.18,
+    "nested": 0.16,
 }
 GLANCE, LOOK = 40, 150  # documents of each kind that are looked at during a run, and after it
 

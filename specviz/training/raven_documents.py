@@ -12,7 +12,7 @@ from typing import Literal
 
 from specviz.training import raven_code, raven_tasks, raven_words
 
-Kind = Literal["school", "words", "code", "chain", "places", "nested"]
+Kind = Literal["school", "words", "code", "worked", "chain", "places", "nested"]
 COMPOSED: tuple[Kind, ...] = ("chain", "places", "nested")
 
 
@@ -40,5 +40,7 @@ def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) ->
     if kind in COMPOSED:
         task = raven_tasks.MAKERS[kind](rng, longest, queries)
         return Document(kind, task.question, task.reply)
+    if kind == "worked":
+        return Document(kind, *raven_tasks.worked(rng, longest))
     user, reply = raven_code.function(rng) if kind == "code" else raven_words.problem(rng)
     return Document(kind, user, reply)

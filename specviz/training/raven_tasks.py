@@ -1,7 +1,7 @@
 """Composed tasks: one token answers a question that takes several dependent steps.
 
-Nothing between question and answer is written out, so the steps have to happen in depth. Three
-kinds: ``chain`` (sums modulo 10, each naming an earlier one), ``places`` (where a thing is, through
+Nothing between question and answer is written out, so the steps have to happen in depth. (With
+:func:`worked` they are: single steps are learned there.) Three kinds: ``chain`` (sums modulo 10, each naming an earlier one), ``places`` (where a thing is, through
 containers told in any order) and ``nested`` (brackets modulo 10, under names).
 """
 
@@ -41,16 +41,24 @@ class Task:
         return "".join(m + a for m, a in zip(self.marks, self.answers, strict=True))
 
 
-def chain(rng: random.Random, longest: int, queries: int) -> Task:
-    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names.
+@dataclass(frozen=True)
+class Sums:
+    """Names defined one by one, ``lines`` as asked and ``worked`` out, with value and steps."""
 
-    ``longest``: names that are not given outright.
-    """
+    lines: tuple[str, ...]
+    worked: tuple[str, ...]
+    values: dict[str, int]
+    depths: dict[str, int]
+
+
+def sums(rng: random.Random, longest: int) -> Sums:
+    """A few digits, then names that each take an earlier one, up to ``longest`` of them."""
     roots, copied = rng.randint(2, 4), rng.random()  # some tasks only pass values on
     names = rng.sample(LETTERS, roots + rng.randint(max(1, longest // 2), longest))
     values = dict(zip(names, rng.sample(range(10), roots), strict=False))
     depths = dict.fromkeys(names[:roots], 0)
     lines = [f"{name}={values[name]}" for name in names[:roots]]
+    worked = list(lines)
     for i, name in enumerate(names[roots:], roots):
         # Mostly the line before: long chains are rare when the earlier name is drawn evenly.
         earlier = names[i - 1] if rng.random() < 0.6 else rng.choice(names[:i])
@@ -58,18 +66,36 @@ def chain(rng: random.Random, longest: int, queries: int) -> Task:
         if rng.random() < copied:
             values[name] = values[earlier]
             lines.append(f"{name}={earlier}")
+            worked.append(f"{name}={values[name]}")
             continue
         digit, sign = rng.randint(1, 9), rng.choice("+-")
         values[name] = OPERATORS[sign](values[earlier], digit)
         lines.append(f"{name}={earlier}{sign}{digit}")
-    asked = _deepest_first(rng, names, depths, queries)
+        worked.append(f"{name}={values[earlier]}{sign}{digit}={values[name]}")
+    return Sums(tuple(lines), tuple(worked), values, depths)
+
+
+def chain(rng: random.Random, longest: int, queries: int) -> Task:
+    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names.
+
+    ``longest``: names that are not given outright.
+    """
+    given = sums(rng, longest)
+    asked = _deepest_first(rng, list(given.values), given.depths, queries)
     return Task(
         "chain",
-        f"Modulo 10:\n{';'.join(lines)}\nGive:\n{','.join(asked)}",
+        f"Modulo 10:\n{';'.join(given.lines)}\nGive:\n{','.join(asked)}",
         tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
-        tuple(str(values[name]) for name in asked),
-        tuple(depths[name] for name in asked),
+        tuple(str(given.values[name]) for name in asked),
+        tuple(given.depths[name] for name in asked),
     )
+
+
+def worked(rng: random.Random, longest: int) -> tuple[str, str]:
+    """The same sums with every step written out: request and answer."""
+    given = sums(rng, longest)
+    lines = ";".join(given.lines)
+    return f"Modulo 10, step by step:\n{lines}", ";".join(given.worked)
 
 
 def places(rng: random.Random, longest: int, queries: int) -> Task:

@@ -52,17 +52,16 @@ def encode(tokenizer: Tokenizer, document: Document) -> tuple[list[int], list[fl
     """Token ids [n] and how much each counts as a target [n].
 
     The given part of a composed task is drawn at random: nothing to learn, so it does not count.
-    Of its reply the answers count most; what stands around them is soon known.
+    Its answers count twice.
     """
     user = tokenizer.encode(document.user, add_special_tokens=False).ids
     reply = tokenizer.encode(document.reply, add_special_tokens=False).ids
-    composed = document.kind in COMPOSED
+    random_given = document.kind in (*COMPOSED, "worked")
     ids = [BEGIN, USER, *user, ASSISTANT, *reply, END]
-    asked = [0.0, 0.0, *[0.0 if composed else 1.0] * len(user), 0.0]
-    answered = [1.0] * len(reply)
-    if composed:
-        marks = {tokenizer.token_to_id("="), tokenizer.token_to_id(":")}
-        answered = [3.0 if before in marks else 0.3 for before in [0, *reply[:-1]]]
+    asked = [0.0, 0.0, *[0.0 if random_given else 1.0] * len(user), 0.0]
+    marks = {tokenizer.token_to_id("="), tokenizer.token_to_id(":")}
+    doubled = marks if document.kind in COMPOSED else set()
+    answered = [2.0 if before in doubled else 1.0 for before in [ASSISTANT, *reply[:-1]]]
     return ids, [*asked, *answered, 1.0]
 
 

@@ -95,7 +95,7 @@ def test_a_table_has_a_row_per_kind_and_the_deepest_answers_below() -> None:
 
 def test_kinds_are_chosen_by_name_and_unknown_ones_refused() -> None:
     assert raven.chosen("") == raven.SHARES
-    assert raven.chosen("chain, code") == {"chain": 0.24, "code": 0.12}
+    assert raven.chosen("chain, code") == {"chain": 0.26, "code": 0.08}
     with pytest.raises(typer.BadParameter, match="There is no kind 'chian': name school, words"):
         raven.chosen("chian")
 

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from specviz.training.raven_tasks import MAKERS, Task
+from specviz.training.raven_tasks import MAKERS, Task, worked
 
 
 def made(kind: str) -> Iterator[Task]:
@@ -39,6 +39,20 @@ def test_sums_are_what_python_computes() -> None:
         assert task.reply == ";".join(f"{n}={known[n]}" for n in names)
         assert task.depths == tuple(steps(n, rows) for n in names)
         assert task.depths[0] == max(steps(n, rows) for n in rows), "the deepest comes first"
+
+
+def test_worked_sums_put_the_earlier_value_in_and_end_in_the_next() -> None:
+    rng = random.Random("worked")
+    for _ in range(300):
+        question, reply = worked(rng, rng.randint(2, 10))
+        rows = assignments(question.replace(", step by step", ""))
+        known: dict[str, int] = {}
+        expected = []
+        for name, text in rows.items():
+            known[name] = eval(text, {}, dict(known)) % 10
+            put = re.sub("[a-z]", lambda m: str(known[m.group()]), text)
+            expected.append(f"{name}={put}" + (f"={known[name]}" if len(put) > 1 else ""))
+        assert reply == ";".join(expected)
 
 
 def test_brackets_are_what_python_computes() -> None:

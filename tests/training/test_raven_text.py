@@ -85,7 +85,7 @@ def test_answers_of_composed_tasks_count_and_what_was_drawn_at_random_does_not(
         "<|begin_text|>", "<|user|>", "a", "=", "3", "<|assistant|>",
         "b", "=", "7", ";", "c", "=", "2", "<|end_turn|>",
     ]  # fmt: skip
-    assert counts == [0, 0, 0, 0, 0, 0, 0.3, 0.3, 3, 0.3, 0.3, 0.3, 3, 1]
+    assert counts == [0, 0, 0, 0, 0, 0, 1, 1, 2, 1, 1, 1, 2, 1]
 
 
 def test_all_text_of_other_documents_counts_once(tokenizer: Tokenizer) -> None:
