@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.compare import first_difference
-from specviz.trace import Run, Step, Trace, WaveEvidence
+from specviz.trace import Cell, Round, Run, Step, Trace, WaveEvidence
 
 
 def audit(trace: Trace) -> tuple[str, ...]:
@@ -46,7 +46,8 @@ def _run(run: Run) -> Iterator[str]:
             yield f"step {index} does not start from the last emitted token."
         yield from _walk(step)
         if isinstance(step.evidence, WaveEvidence):
-            yield from (f"step {index} {finding}" for finding in _wave(step, step.evidence))
+            found = (*_wave(step, step.evidence), *_cells(step.evidence, run.header.depth))
+            yield from (f"step {index} {finding}" for finding in found)
         emitted += len(step.emitted)
         last = step.emitted[-1]
         if ends & set(step.emitted[:-1]):
@@ -109,6 +110,38 @@ def _wave(step: Step, wave: WaveEvidence) -> Iterator[str]:
     drafted = tuple(node.token for node in step.nodes[1:])
     if drafted != before[: len(drafted)]:
         yield "verifies other guesses than those of its last round."
+
+
+def _cells(wave: WaveEvidence, depth: int | None) -> Iterator[str]:
+    """Whether a wave's depths and the ages and states of its cells can be; one finding of each."""
+    if wave.depth < 1 or depth not in (None, wave.depth):
+        yield f"drafts with a model of {wave.depth} iterations, the run has {depth}."
+    for name, read in (("keys", wave.keys), ("values", wave.values)):
+        if read > wave.depth:
+            yield f"reads {name} of iteration {read}, the full pass has {wave.depth}."
+    before: tuple[Cell, ...] = ()
+    for number, made in enumerate(wave.rounds, start=1):
+        for at, cell in enumerate(made.cells):
+            if not 0 <= cell.probability <= 1.001:
+                yield f"gives a guess in round {number} a probability of {cell.probability:g}."
+                return
+            known = before[at] if at < len(before) else None
+            if (cell.age, cell.state) != _expected(wave, made, at, cell.token, known):
+                yield f"tells guess {at + 1} in round {number} another age or state than it has."
+                return
+        before = made.cells
+
+
+def _expected(
+    wave: WaveEvidence, made: Round, at: int, token: int, known: Cell | None
+) -> tuple[int, str]:
+    """Age and state of position ``at``, which had ``known`` in the round before."""
+    if known is None:
+        return made.iterations, "new"
+    if at < made.parked:
+        return known.age, "frozen"
+    carried = known.age if wave.carry else 0
+    return carried + made.iterations, "same" if token == known.token else "changed"
 
 
 def _whole(step: Step) -> tuple[int, ...]:

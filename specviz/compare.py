@@ -143,7 +143,7 @@ def compare(a: Trace, b: Trace, names: tuple[str, str] = ("A", "B")) -> Comparis
     if one.header.digest != other.header.digest:
         models = [f"{r.header.model} ({r.header.digest[:8]})" for r in (one, other)]
         raise TraceError(
-            f"These are runs of different weights, {models[0]} and {models[1]}: "
+            f"These are runs of different weights or depths, {models[0]} and {models[1]}: "
             "compare two runs of one model."
         )
     if one.header.tokens != other.header.tokens:

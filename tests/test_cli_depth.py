@@ -115,3 +115,34 @@ def test_a_forged_wave_is_found_out(change: dict, finding: str, label: str, tmp_
     forged = step.model_copy(update={"evidence": step.evidence.model_copy(update=change)})
     events = (*trace.events[:at], forged, *trace.events[at + 1 :])
     assert f"The decoder's step {step.index} {finding}" in audit(Trace(events))
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"depth": 9}, "drafts with a model of 9 iterations, the run has 8."),
+        ({"keys": 99}, "reads keys of iteration 99, the full pass has 8."),
+        ({"values": 9}, "reads values of iteration 9, the full pass has 8."),
+        ({"probability": 5.0}, "gives a guess in round 1 a probability of 5."),
+        ({"age": 7}, "tells guess 1 in round 1 another age or state than it has."),
+        ({"state": "frozen"}, "tells guess 1 in round 1 another age or state than it has."),
+        ({"carry": False}, "tells guess 1 in round 2 another age or state than it has."),
+    ],
+)
+def test_a_wave_that_cannot_have_been_is_found_out(
+    change: dict, finding: str, label: str, tmp_path: Path
+) -> None:
+    trace = recorded(label, "das_wave", tmp_path / "a.jsonl")
+    at = next(
+        i for i, e in enumerate(trace.events)
+        if isinstance(e, Step) and isinstance(e.evidence, WaveEvidence)
+        and len(e.evidence.rounds) > 1
+    )  # fmt: skip
+    step = trace.events[at]
+    if not change.keys() & {"depth", "keys", "values", "carry"}:  # of the first cell
+        first, *later = step.evidence.rounds
+        cells = (first.cells[0]._replace(**change), *first.cells[1:])
+        change = {"rounds": (first.model_copy(update={"cells": cells}), *later)}
+    forged = step.model_copy(update={"evidence": step.evidence.model_copy(update=change)})
+    events = (*trace.events[:at], forged, *trace.events[at + 1 :])
+    assert audit(Trace(events)) == (f"The decoder's step {step.index} {finding}",)

@@ -112,7 +112,7 @@ def test_texts_that_part_are_compared_up_to_there() -> None:
     ("other", "sentence"),
     [
         (traced(digest="e" * 16, model="n"),
-         "These are runs of different weights, m (dddddddd) and n (eeeeeeee): "
+         "These are runs of different weights or depths, m (dddddddd) and n (eeeeeeee): "
          "compare two runs of one model."),
         (traced(tokens=(1, 2, 3)),
          "These are runs of different prompts, of lengths 2 and 3: "

@@ -115,7 +115,7 @@ def test_a_second_file_is_compared_or_refused_in_a_sentence(enter: Enter, tmp_pa
     hand_in(visit, damaged)
     assert visit.said("error").startswith("This is not a trace file, a line is not JSON")
     hand_in(visit, EXAMPLES / "tea.jsonl.gz")
-    assert said(visit, "These are runs of different weights, toy (")
+    assert said(visit, "These are runs of different weights or depths, toy (")
 
 
 def test_stop_while_it_waits_for_the_device_frees_the_tab_at_once(

@@ -188,8 +188,10 @@ def test_states_that_overflowed_are_guesses_without_confidence() -> None:
          "whole number from -1 to 8."),
         ("das_wave", {"inner": 9}, "inner cannot be 9: deep makes 8 iterations, so give a whole "
          "number from 1 to 8."),
-        ("das_wave", {"first": 9, "block": 8}, "first cannot be 9: the block has 8 positions, so "
-         "give a whole number from 1 to 8."),
+        ("das_wave", {"first": 9, "block": 8}, "first cannot be 9 with a block of 8: give first "
+         "a whole number from 1 to 8, or a block of 9 or more."),
+        ("das_wave", {"block": 1}, "first cannot be 4 with a block of 1: give first 1, or a block "
+         "of 4 or more."),
     ],
 )  # fmt: skip
 def test_depths_that_the_model_never_reaches_are_refused(
