@@ -13,12 +13,16 @@ import torch
 from torch import Tensor
 
 FIRST = 256
+COMPLEX = {torch.float32: torch.complex64, torch.float64: torch.complex128}
 
 
 @dataclass(frozen=True)
 class Views:
-    """One layer of a pass, by iteration: where its new rows go [2, heads, rows, width], and what it
-    looks at, the new rows included: ``keys`` [heads, width, n], ``values`` [heads, n, width]."""
+    """One layer of a pass, by iteration: where its new rows go [rows, 2, heads, width], and what it
+    looks at, the new rows included: ``keys`` [heads, width, n], ``values`` [heads, n, width].
+
+    Wide rows are written as complex numbers [rows, 2, heads, width / 2], as they are rotated.
+    """
 
     writes: tuple[Tensor, ...]
     keys: tuple[Tensor, ...]
@@ -31,8 +35,9 @@ class Views:
         Made once per pass: a view costs about as much as a small matrix product.
         """
         seen = store[..., :end, :]
+        pairs = store.view(COMPLEX[store.dtype]) if store.dtype in COMPLEX else store
         return cls(
-            store[..., base:end, :].unbind(),
+            pairs[..., base:end, :].permute(0, 3, 1, 2, 4).unbind(),
             seen[:, 0].transpose(2, 3).unbind(),
             seen[:, 1].unbind(),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -20,6 +20,8 @@ from specviz.models.raven_pass import Layer, Lean, Place, look
 from specviz.models.raven_start import Start
 
 BLOCK = 32  # positions to make room for at first
+
+Part = Literal["prelude", "core", "coda"]
 
 
 class Seat(Protocol):
@@ -68,6 +70,8 @@ class RavenEngine:
         self._stepwise = False
         self._pages: dict[tuple[int, int], Page] = {}
         self._latest: list[Tensor] = []
+        # What a pass of this block looks at, by its part and rows; a block only grows.
+        self._ready: dict[tuple[str, int, int], tuple[Place, list[Views]]] = {}
 
     @property
     def depth(self) -> int:
@@ -142,6 +146,7 @@ class RavenEngine:
         """Forget the block; copies of committed rows stay for the next one."""
         self._tokens, self._ages = [], []
         self._embedded = self._spoken = 0
+        self._ready.clear()
 
     def refine(self, iterations: int, first: int = 0) -> None:
         """Iterate the positions from ``first`` on; those before it keep state and age."""
@@ -151,17 +156,17 @@ class RavenEngine:
         coupled = 0 in (self._keys, self._values)
         with self.seat.lock, torch.inference_mode():
             self._embed()
-            place = self._place(first)
             inputs = self._inputs[first:end]
             state = self._states[first:end]
             if not (coupled or self._stepwise):
                 # One page for all ages: what a parked position offers stands in it already.
-                views = self._views(self.lean.core, first, 0)
+                place, views = self._outlook("core", first)
                 for _ in range(iterations):
                     injected = self.lean.inject(state, inputs)
                     state = self.lean.through(self.lean.core, injected, place, views)
                 self._ages[first:] = [age + iterations for age in self._ages[first:]]
             else:
+                place = self._place(first)
                 for _ in range(iterations):
                     state = self._iterate(self.lean.inject(state, inputs), place, first)
                     self._ages[first:] = [age + 1 for age in self._ages[first:]]
@@ -175,38 +180,36 @@ class RavenEngine:
         start = min(first, self._spoken)
         with self.seat.lock, torch.inference_mode():
             x = self.lean.last(self._states[start:end])
-            views = self._views(self.lean.coda, start, 0)
-            x = self.lean.through(self.lean.coda, x, self._place(start), views)
-            logits = self.lean.logits(x[first - start :])
-            best = logits.max(-1).values
-            probabilities = (best - logits.logsumexp(-1)).exp()
-            picks = logits.argmax(-1)  # the first among equals
+            x = self.lean.through(self.lean.coda, x, *self._outlook("coda", start))
+            guesses = _guesses(self.lean.logits(x[first - start :]))
         self._spoken = end
-        return Guesses(tuple(picks.tolist()), tuple(probabilities.tolist()))
+        return guesses
 
     def _embed(self) -> None:
         """The prelude of the positions whose token is new, or follows one that is."""
         first, end = self._embedded, len(self._tokens)
         if first < end:
-            views = self._views(self.lean.prelude, first, 0)
             x = self.lean.embed(self._tokens[first:])
-            x = self.lean.through(self.lean.prelude, x, self._place(first), views)
+            x = self.lean.through(self.lean.prelude, x, *self._outlook("prelude", first))
             self._inputs[first:end] = self.lean.inputs(x)
             self._embedded = end
 
     def _place(self, first: int) -> Place:
         """The block's positions from ``first`` on: they see the prefix, and the block causally."""
         rows, end = len(self._tokens) - first, self._base + len(self._tokens)
-        mask: Tensor | None = None
-        if rows > 1:
-            mask = self._states.new_zeros(rows, end)
-            mask[:, -rows:] = mask.new_full((rows, rows), float("-inf")).triu_(1)
-        return self.lean.place(list(range(end - rows, end)), mask)
+        return self.lean.stretch(end - rows, end)
 
-    def _views(self, layers: list[Layer], first: int, age: int) -> list[Views]:
-        start, end = self._base + first, self._base + len(self._tokens)
-        pages = (self._page(layer, age) for layer in layers)
-        return [Views.of(page.store, start, end) for page in pages]
+    def _outlook(self, part: Part, first: int) -> tuple[Place, list[Views]]:
+        """What the positions from ``first`` on need to pass through ``part``; of the core only
+        where one page serves all ages."""
+        key = part, first, len(self._tokens)
+        ready = self._ready.get(key)
+        if ready is None:
+            layers: list[Layer] = getattr(self.lean, part)
+            start, end = self._base + first, self._base + len(self._tokens)
+            views = [Views.of(self._page(layer, 0).store, start, end) for layer in layers]
+            ready = self._ready[key] = self._place(first), views
+        return ready
 
     def _page(self, layer: Layer, age: int) -> Page:
         """The page that positions of ``age`` look at in ``layer``, brought up to date.
@@ -270,3 +273,11 @@ class RavenEngine:
                 block[:, :, rows] = latest[:, :, rows]
         view = Views.of(page.store, self._base, self._base + end)
         return look(queries, view.keys[0], view.values[0], mask)
+
+
+def _guesses(logits: Tensor) -> Guesses:
+    """The first among the largest of ``logits`` [rows, V], and its probability."""
+    # On few rows numpy's search is several times faster than torch's; both find the first.
+    picks = (logits.numpy() if logits.device.type == "cpu" else logits).argmax(-1)
+    probabilities = logits.softmax(-1).amax(-1)
+    return Guesses(tuple(picks.tolist()), tuple(probabilities.tolist()))

@@ -10,24 +10,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from specviz.models.raven_cache import Views
+from specviz.models.raven_cache import COMPLEX, Views
 from specviz.models.raven_net import Block, Norm, Raven, RavenConfig, rotary_table
 from specviz.models.raven_product import Product
 
+FOLDED = 4_000_000  # larger matrices are not copied
+
 
 class Scale:
-    """A root-mean-square norm of [rows, d], from a vector norm where the numbers are wide."""
+    """A root-mean-square norm of [rows, d], from a vector norm where the numbers are wide.
 
-    def __init__(self, norm: Norm) -> None:
+    ``folded``: its weight is part of the product that follows; only where the numbers are wide.
+    """
+
+    def __init__(self, norm: Norm, folded: bool = False) -> None:
         weight = norm.weight.detach()
         self.weight, self.eps, self.width = weight, norm.eps, weight.shape[0]
-        self.narrow = weight.dtype not in (torch.float32, torch.float64)
+        self.narrow, self.folded = weight.dtype not in COMPLEX, folded
         # sqrt(sum x^2 + d eps) is the hypotenuse of the norm and sqrt(d eps).
         self.side = torch.tensor(sqrt(self.width * norm.eps), dtype=weight.dtype).to(weight.device)
         self.stretched = weight * sqrt(self.width)
@@ -37,8 +42,8 @@ class Scale:
         if self.narrow:
             wide = F.rms_norm(x.float(), (self.width,), None, self.eps)
             return wide.to(x.dtype) * self.weight
-        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        return x / torch.hypot(length, self.side) * self.stretched
+        scaled: Tensor = x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).hypot_(self.side)
+        return scaled if self.folded else scaled.mul_(self.stretched)
 
 
 class Layer:
@@ -46,15 +51,20 @@ class Layer:
 
     def __init__(self, block: Block) -> None:
         attn, mlp = block.attn, block.mlp
-        self.norms = [Scale(n) for n in (block.norm_1, block.norm_2, block.norm_3, block.norm_4)]
-        self.qkv, self.mix = Product(attn.Wqkv.weight), Product(attn.proj.weight)
-        self.fc, self.down = Product(mlp.fc.weight), Product(mlp.proj.weight)
+        weight = attn.Wqkv.weight
+        self.wide = weight.dtype in COMPLEX
+        fold = self.wide and weight.numel() <= FOLDED
+        first, third = Scale(block.norm_1, fold), Scale(block.norm_3, fold)
+        self.norms = [first, Scale(block.norm_2), third, Scale(block.norm_4)]
+        self.qkv = Product(weight * first.stretched if fold else weight)
+        self.fc = Product(mlp.fc.weight * third.stretched if fold else mlp.fc.weight)
+        self.mix, self.down = Product(attn.proj.weight), Product(mlp.proj.weight)
         bias = attn.qk_bias.detach().flatten()
         self.bias = torch.cat([bias, bias.new_zeros(len(bias) // 2)])
         self.heads = attn.heads
         self.device = self.bias.device
 
-    def ask(self, x: Tensor, turn: Tensor) -> Tensor:
+    def ask(self, x: Tensor, turn: Turn) -> Tensor:
         """Queries (scaled), keys and values [rows, 3, heads, width] of ``x`` [rows, d], rotated.
 
         float32 at least, whatever ``x`` is.
@@ -62,8 +72,8 @@ class Layer:
         flat = self.qkv(self.norms[0](x), self.bias)
         if flat.dtype not in (torch.float32, torch.float64):
             flat = flat.float()
-        pairs = flat.view(len(x), 3, self.heads, -1, 2)
-        return torch.view_as_real(torch.view_as_complex(pairs) * turn).flatten(-2)
+        pairs = flat.view(COMPLEX[flat.dtype]).view(len(x), 3, self.heads, -1)
+        return (pairs * turn.whole).view(flat.dtype)
 
     def rest(self, x: Tensor, seen: Tensor) -> Tensor:
         """The layer's output [rows, d]; ``seen`` [rows, d] is what attention gathered."""
@@ -75,7 +85,7 @@ class Layer:
     def run(
         self,
         x: Tensor,
-        turn: Tensor,
+        turn: Turn,
         mask: Tensor | None,
         write: Tensor,
         keys: Tensor,
@@ -83,9 +93,16 @@ class Layer:
     ) -> Tensor:
         """The layer on ``x`` [rows, d]: its keys and values go to ``write``, which ``keys`` and
         ``values`` show already. ``mask`` as in :func:`look`."""
-        turned = self.ask(x, turn)
-        write.copy_(turned[:, 1:].permute(1, 2, 0, 3))
-        return self.rest(x, look(turned[:, 0].to(x.dtype), keys, values, mask))  # fmt: skip
+        if self.wide:  # rotated straight into their place
+            flat = self.qkv(self.norms[0](x), self.bias)
+            pairs = flat.view(COMPLEX[flat.dtype]).view(len(x), 3, self.heads, -1)
+            torch.mul(pairs[:, 1:], turn.rest, out=write)
+            queries = (pairs[:, 0] * turn.queries).view(flat.dtype)
+        else:
+            turned = self.ask(x, turn)
+            write.copy_(turned[:, 1:])
+            queries = turned[:, 0].to(x.dtype)
+        return self.rest(x, look(queries, keys, values, mask))
 
 
 def look(q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
@@ -100,6 +117,15 @@ def look(q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor
             q[None], keys.transpose(1, 2)[None], values[None], mask, scale=1.0
         )[0]
     return seen.transpose(0, 1).flatten(1)
+
+
+class Turn(NamedTuple):
+    """Complex factors of some rows: ``whole`` [rows, 3, 1, width / 2], and its parts for
+    ``queries`` [rows, 1, width / 2] and for the ``rest`` [rows, 2, 1, width / 2]."""
+
+    whole: Tensor
+    queries: Tensor
+    rest: Tensor
 
 
 class Turns:
@@ -117,18 +143,41 @@ class Turns:
         table = torch.stack([turn / sqrt(self.config.head_width), turn, still], dim=1)
         return table[:, :, None].to(self.device)
 
-    def __call__(self, positions: Tensor | slice, end: int) -> Tensor:
+    def __call__(self, positions: Tensor | slice, end: int) -> Turn:
         """Rows of the table; ``end`` is above every position."""
         if end > len(self._table):
             self._table = self._made(2 * end)
-        return self._table[positions]
+        rows = self._table[positions]
+        return Turn(rows, rows[:, 0], rows[:, 1:])
+
+
+class Causal:
+    """Additive masks of consecutive rows, all of them windows of one tensor that grows: zeros, and
+    right of them what later rows must not see of each other."""
+
+    def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
+        self._table = torch.zeros(0, 0, dtype=dtype, device=device)
+
+    def __call__(self, first: int, end: int) -> Tensor | None:
+        """[end - first, end]; None for a single row, which sees everything."""
+        rows = end - first
+        if rows == 1:
+            return None
+        most, width = self._table.shape
+        if rows > most or first > width - most:
+            most = 1 << (max(rows, most) - 1).bit_length()
+            width = most + (1 << (max(first, width - most, 1) - 1).bit_length())
+            hidden = self._table.new_full((most, most), float("-inf")).triu_(1)
+            self._table = torch.cat([hidden.new_zeros(most, width - most), hidden], 1)
+        left = width - most - first
+        return self._table[:rows, left : left + end]
 
 
 @dataclass(frozen=True)
 class Place:
     """Where the rows of a pass stand: rotations by device, and which columns they may see."""
 
-    turns: dict[torch.device, Tensor]
+    turns: dict[torch.device, Turn]
     masks: dict[torch.device, Tensor | None]
 
 
@@ -159,6 +208,7 @@ class Lean:
         self.spread = len(devices) > 1
         dtype = self.embedding.dtype
         self._turns = {d: Turns(config, dtype, d) for d in devices}
+        self._causal = {d: Causal(dtype, d) for d in devices}
 
     @property
     def products(self) -> list[Product]:
@@ -175,6 +225,14 @@ class Lean:
         return Place(
             {d: turns(where, end) for d, turns in self._turns.items()},
             {d: None if mask is None else mask.to(d) for d in self.devices},
+        )
+
+    def stretch(self, first: int, end: int) -> Place:
+        """A place for rows at the positions from ``first`` to ``end``, each seeing all before."""
+        where = slice(first, end)
+        return Place(
+            {d: turns(where, end) for d, turns in self._turns.items()},
+            {d: causal(first, end) for d, causal in self._causal.items()},
         )
 
     def embed(self, tokens: list[int]) -> Tensor:

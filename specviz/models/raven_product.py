@@ -20,7 +20,7 @@ SMALL = 100_000_000  # weights that are kept twice
 
 
 def _linear() -> Any:
-    """The operator that ``torch.compile`` uses with frozen weights."""
+    """The operators that ``torch.compile`` uses with frozen weights."""
     return torch.ops.mkldnn._linear_pointwise
 
 
@@ -31,19 +31,25 @@ class Product:
         self.weight = weight.detach()
         self.narrow = self.weight.t()
         self.wide: Tensor | None = None
+        self._linear: Any = None
+        self._summing: Any = None
 
     def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
         """[rows, in] to [rows, out]; ``plus`` [out] or [rows, out] is added on the way."""
         if self.wide is None or len(x) < FEWEST:
             return torch.mm(x, self.narrow) if plus is None else torch.addmm(plus, x, self.narrow)
+        out: Tensor
         if plus is None or plus.ndim == 1:
-            out: Tensor = _linear()(x, self.wide, plus, "none", [], "")
-        else:
-            out = _linear().binary(x, plus, self.wide, None, "add")
+            out = self._linear(x, self.wide, plus, "none", [], "")
+        elif x.dtype == torch.float32:  # the operator that adds on its way is the slower one
+            out = self._linear(x, self.wide, None, "none", [], "").add_(plus)
+        else:  # but it rounds only once
+            out = self._summing(x, plus, self.wide, None, "add")
         return out
 
     def pack(self) -> None:
         """Keep both layouts. Raises RuntimeError or AttributeError where they cannot be had."""
+        self._linear, self._summing = _linear().default, _linear().binary
         self.narrow = self.weight.t().contiguous()
         self.wide = torch.ops.mkldnn._reorder_linear_weight(self.weight.contiguous(), ROWS)
 

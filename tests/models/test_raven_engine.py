@@ -11,6 +11,8 @@ import torch
 
 from specviz.models.base import DepthEngine, Inputs, finish
 from specviz.models.raven import RavenModel, RavenSession
+from specviz.models.raven_engine import _guesses
+from specviz.models.raven_pass import Causal
 from specviz.models.session import chain
 from specviz.tree import DraftTree
 from tests.plain_raven import Plain, PlainBlock
@@ -215,3 +217,22 @@ def test_in_other_types_a_coupled_block_of_full_depth_is_a_verification(dtype: t
         assert guesses.picks == scores.picks
         expected = [math.exp(logps[0]) for logps in scores.top_logps]
         assert guesses.probabilities == pytest.approx(expected, abs=1e-3)
+
+
+def test_masks_are_windows_of_one_table_however_it_has_grown():
+    causal = Causal(torch.float64, torch.device("cpu"))
+    for first, end in ((3, 5), (0, 9), (70, 83), (2, 4), (300, 340), (0, 2)):
+        mask = causal(first, end)
+        rows, columns = torch.arange(first, end)[:, None], torch.arange(end)[None]
+        assert mask is not None
+        assert torch.equal(mask == 0, columns <= rows)
+        assert torch.equal(mask == float("-inf"), columns > rows)
+    assert causal(7, 8) is None  # a single row sees everything
+
+
+def test_the_first_among_equal_logits_is_the_guess():
+    guesses = _guesses(torch.tensor([[0.0, 1.0, 2.0, 2.0], [3.0, 0.0, 3.0, 0.0]]))
+    assert guesses.picks == (2, 0)
+    e = math.e
+    expected = (e**2 / (2 * e**2 + e + 1), e**3 / (2 * e**3 + 2))
+    assert guesses.probabilities == pytest.approx(expected, abs=1e-6)
