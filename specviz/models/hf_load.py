@@ -21,6 +21,7 @@ from specviz.files import folder_digest
 from specviz.models.base import InputError, Model, Unsupported
 from specviz.models.hf import HFModel
 from specviz.models.hf_facts import check_architecture
+from specviz.models.raven_config import some
 from specviz.models.raven_label import is_recurrent
 from specviz.models.raven_load import load as load_raven
 from specviz.models.session import chain
@@ -140,7 +141,7 @@ def _load(
             )
         check_architecture(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)], config, label)
         try:
-            net = _weights(source, config, device, getattr(torch, dtype), known)
+            net, facts = _weights(source, config, device, getattr(torch, dtype), known)
             tokenizer = AutoTokenizer.from_pretrained(source, **known)
         except torch.cuda.OutOfMemoryError as error:
             raise Unsupported(
@@ -153,6 +154,12 @@ def _load(
                 f"{label} could not be loaded: its files are incomplete, damaged or need a "
                 "package that is not installed (the log says which)."
             ) from error
+        lacking = sorted(facts["missing_keys"])
+        if lacking:  # transformers would fill them with noise
+            raise Unsupported(
+                f"The checkpoint {label} lacks the tensors {some(lacking)}: choose weights that "
+                "belong to its config.json."
+            )
         if config.model_type in VERIFIED:
             return HFModel(net, tokenizer, label=label, digest=digest)
         return _checked(net, tokenizer, label, digest)
@@ -173,20 +180,19 @@ def _unknown(source: str, label: str, known: Mapping[str, Any]) -> str:
 
 def _weights(
     source: str, config: Any, device: str, dtype: torch.dtype, known: Mapping[str, Any]
-) -> Any:
-    """The network on ``device``, spread over all devices only where it does not fit into one."""
-    if device == "cpu":
-        net = AutoModelForCausalLM.from_pretrained(source, config=config, dtype=dtype, **known)
-        return net.eval()
+) -> tuple[Any, Any]:
+    """The network on ``device``, spread over all devices only where it does not fit into one, and
+    what transformers found out about its tensors."""
+    given: dict[str, Any] = {"config": config, "dtype": dtype, "output_loading_info": True, **known}
+    if device != "cpu":
+        given["device_map"] = {"": device}
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            source, config=config, dtype=dtype, device_map={"": device}, **known
-        ).eval()
+        net, facts = AutoModelForCausalLM.from_pretrained(source, **given)
     except torch.cuda.OutOfMemoryError:
         torch.cuda.empty_cache()
-        return AutoModelForCausalLM.from_pretrained(
-            source, config=config, dtype=dtype, device_map="auto", **known
-        ).eval()
+        given["device_map"] = "auto"
+        net, facts = AutoModelForCausalLM.from_pretrained(source, **given)
+    return net.eval(), facts
 
 
 def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:

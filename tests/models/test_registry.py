@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from threading import Thread
@@ -10,6 +11,7 @@ from time import sleep
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from transformers import (
     BloomConfig,
     BloomForCausalLM,
@@ -403,3 +405,21 @@ def test_forgetting_a_model_loads_it_anew():
     registry.forget("toy")
     assert registry.loaded() == ()
     assert registry.load("toy") is not toy
+
+
+def test_an_ordinary_checkpoint_that_lacks_a_tensor_is_refused_with_its_name(tmp_path, checkpoint):
+    folder = tmp_path / "half"
+    shutil.copytree(checkpoint, folder)
+    weights = load_file(folder / "model.safetensors")
+    gone = next(name for name in weights if name.endswith("down_proj.weight"))
+    save_file(
+        {name: t for name, t in weights.items() if name != gone},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    with pytest.raises(Unsupported) as refused:
+        hf_load.load_folder(folder, "cpu", "float32")
+    assert str(refused.value) == (
+        f"The checkpoint half lacks the tensors {gone}: choose weights that belong to its "
+        "config.json."
+    )
