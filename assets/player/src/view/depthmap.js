@@ -5,7 +5,7 @@ import { term } from "./tooltip.js";
 const WIDTH = 300;
 const LEFT = 72;
 const RIGHT = 8;
-const ROW = 20;
+const ROW = 18;
 
 /** Three rulers, 1 to the target's depth: the draft's ages, the prefix's keys, its values. */
 export function depthMap(player, m) {
@@ -31,7 +31,7 @@ export function depthMap(player, m) {
     : say("label", { low, high, keys: where(m.keys, m, say), values: where(m.values, m, say) });
   const picture = s(
     "svg",
-    { class: "depths", viewBox: `0 0 ${WIDTH} ${3 * ROW + 15}`, role: "img", "aria-label": described },
+    { class: "depths", viewBox: `0 0 ${WIDTH} ${3 * ROW + 13}`, role: "img", "aria-label": described },
     rows.map(([name, spans], r) => {
       const y = r * ROW + ROW / 2;
       const coupled = !full && name !== "ages" && (name === "keys" ? m.keys : m.values) === 0;
@@ -44,8 +44,8 @@ export function depthMap(player, m) {
         spans.map(([a, b]) => marker(name, x(a), x(b), y)),
       );
     }),
-    s("text", { class: "tick", x: x(1), y: 3 * ROW + 12 }, "1"),
-    s("text", { class: "tick", x: x(m.depth), y: 3 * ROW + 12 }, String(m.depth)),
+    s("text", { class: "tick", x: x(1), y: 3 * ROW + 11 }, "1"),
+    s("text", { class: "tick", x: x(m.depth), y: 3 * ROW + 11 }, String(m.depth)),
   );
   return h(
     "div",
