@@ -1,8 +1,9 @@
 """Composed tasks: one token answers a question that takes several dependent steps.
 
 Nothing between question and answer is written out, so the steps have to happen in depth. (With
-:func:`worked` they are: single steps are learned there.) Three kinds: ``chain`` (sums modulo 10, each naming an earlier one), ``places`` (where a thing is, through
-containers told in any order) and ``nested`` (brackets modulo 10, under names).
+:func:`worked` they are: single steps are learned there.) Three kinds: ``chain`` (sums modulo 10,
+each naming an earlier one), ``places`` (where a thing is, through containers told in any order) and
+``nested`` (brackets modulo 10, under names).
 """
 
 from __future__ import annotations
