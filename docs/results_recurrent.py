@@ -27,9 +27,8 @@ PREFIXES = {
 KINDS = {
     "words": "word problems",
     "code": "code",
-    "chain": "chained sums",
-    "places": "places",
-    "nested": "nested sums",
+    "cups": "shell game",
+    "sums": "chained sums",
     "overall": "all together",
 }
 SHOWN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)

@@ -21,7 +21,7 @@ from specviz.bench.sample import run_ours, value
 from specviz.models import registry
 from specviz.training.raven_documents import Document, Kind
 
-TEXTS: tuple[Kind, ...] = ("words", "code", "chain", "places", "nested")
+TEXTS: tuple[Kind, ...] = ("words", "code", "cups", "sums")
 SETTLING_TEXTS = 10
 
 

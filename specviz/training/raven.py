@@ -2,7 +2,8 @@
 
 A run starts from the weights in ``--out`` when there are some (weights alone: no optimizer state
 is kept), warms up, holds its rate and decays it to nothing within ``--minutes``, so that whatever
-it leaves is in final form. ``--look`` prints the depth curves of those weights and trains nothing.
+it leaves is in final form. Several processes share the work when
+``torchrun --nproc-per-node 2 -m specviz.training.raven`` starts them. ``--look`` prints the depth curves of those weights and trains nothing.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from specviz.training.raven_look import look
 from specviz.training.raven_steps import Plan, train
 from specviz.training.raven_text import Mixture, batches
 from specviz.training.raven_weights import CONFIG, History, load, save, tokenizer_in
+from specviz.training.workers import Workers
 
 SHARES: dict[Kind, float] = {
-    "school": 0.12,
-    "words": 0.14,
-    "code": 0.08,
-    "worked": 0.12,
-    "chain": 0.26,
-    "places": 0.12,
-    "nested": 0.16,
+    "school": 0.16,
+    "words": 0.18,
+    "code": 0.14,
+    "arithmetic": 0.12,
+    "cups": 0.25,
+    "sums": 0.15,
 }
 GLANCE, LOOK = 40, 150  # documents of each kind that are looked at during a run, and after it
 
@@ -70,7 +71,9 @@ def main(
     net, history = load(out)
     tokenizer = tokenizer_in(out, path, SHARES, CONFIG.vocab_size)
     if not look_only:
-        mixture = Mixture(path, shares, longest, seed)
+        workers = Workers.join()
+        torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
+        mixture = Mixture(path, shares, longest, seed + 1000 * workers.rank)
         plan = Plan(
             minutes, rate, mean, longest, from_mean or mean, from_longest or longest, noise, seed
         )
@@ -79,11 +82,19 @@ def main(
             mixture.longest = steps
 
         def keep(seen: History) -> None:
-            save(net, out, seen)
-            show(net, tokenizer, GLANCE)
+            if workers.rank == 0:
+                save(net, out, seen)
+                show(net, tokenizer, GLANCE)
+
+        def say(line: str) -> None:
+            if workers.rank == 0:
+                typer.echo(line)
 
         stream = batches(tokenizer, mixture, rows, width)
-        save(net, out, train(net, stream, plan, history, grow, keep, typer.echo))
+        seen = train(net, stream, plan, history, grow, keep, say, workers)
+        if workers.rank > 0:
+            return
+        save(net, out, seen)
         net, _ = load(out)
     show(net, tokenizer, LOOK, path)
 

@@ -12,17 +12,21 @@ from typing import Literal
 
 from specviz.training import raven_code, raven_tasks, raven_words
 
-Kind = Literal["school", "words", "code", "worked", "chain", "places", "nested"]
-COMPOSED: tuple[Kind, ...] = ("chain", "places", "nested")
+Kind = Literal["school", "words", "code", "arithmetic", "cups", "sums"]
+COMPOSED: tuple[Kind, ...] = ("cups", "sums")
 
 
 @dataclass(frozen=True)
 class Document:
-    """One exchange: what a person asks, what the model is to answer."""
+    """One exchange: what a person asks, what the model is to answer.
+
+    ``notes``: what it may be taught to think at places in the question, see ``raven_tasks.Task``.
+    """
 
     kind: Kind
     user: str
     reply: str
+    notes: tuple[tuple[int, str], ...] = ()
 
 
 def held_out(user: str) -> bool:
@@ -39,8 +43,8 @@ def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) ->
         raise ValueError("school problems are read from a file, not generated")
     if kind in COMPOSED:
         task = raven_tasks.MAKERS[kind](rng, longest, queries)
-        return Document(kind, task.question, task.reply)
-    if kind == "worked":
-        return Document(kind, *raven_tasks.worked(rng, longest))
+        return Document(kind, task.question, task.reply, task.notes)
+    if kind == "arithmetic":
+        return Document(kind, *raven_tasks.arithmetic(rng, queries))
     user, reply = raven_code.function(rng) if kind == "code" else raven_words.problem(rng)
     return Document(kind, user, reply)

@@ -66,16 +66,16 @@ def readouts(net: Raven, rows: Sequence[list[int]], depths: Sequence[int]) -> li
     return found
 
 
-def first_answer(reply: Sequence[int], tokenizer: Tokenizer, kind: Kind) -> int:
+def first_answer(reply: Sequence[int], tokenizer: Tokenizer) -> int:
     """Where in the reply tokens of a composed task the first answer stands."""
-    return list(reply).index(tokenizer.encode(":" if kind == "places" else "=").ids[0]) + 1
+    return list(reply).index(tokenizer.token_to_id("=")) + 1
 
 
 def curve(net: Raven, tokenizer: Tokenizer, kind: Kind, documents: Sequence[Document]) -> Curve:
     """What ``net`` says about the replies of ``documents``, all of ``kind``."""
     net.eval()
     longest = net.config.block_size
-    encoded = [encode(tokenizer, document)[0][:longest] for document in documents]
+    encoded = [encode(tokenizer, document).ids[:longest] for document in documents]
     agree, right, first = (torch.zeros(len(DEPTHS)) for _ in range(3))
     total = 0
     for ids, out in zip(encoded, readouts(net, encoded, DEPTHS), strict=True):
@@ -85,7 +85,7 @@ def curve(net: Raven, tokenizer: Tokenizer, kind: Kind, documents: Sequence[Docu
         agree += (said == said[-1]).sum(1)
         right += (said == want).sum(1)
         if kind in COMPOSED:
-            mark = first_answer(ids[at + 1 :], tokenizer, kind)
+            mark = first_answer(ids[at + 1 :], tokenizer)
             first += said[:, mark] == want[mark]
     deepest = tuple((first / len(documents)).tolist()) if kind in COMPOSED else None
     return Curve(tuple((agree / total).tolist()), tuple((right / total).tolist()), deepest)

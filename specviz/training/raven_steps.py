@@ -15,12 +15,14 @@ from torch import Tensor
 from specviz.models.raven_net import Attend, Raven, causal, rotary_table
 from specviz.training.raven_text import Batch
 from specviz.training.raven_weights import History
+from specviz.training.workers import Workers
 
 BACKPROP = 8  # iterations that gradients flow through, the last ones
 WARM_UP = 100  # steps until the rate is reached
 GROWTH = 1.5  # tasks and depths have grown after one such part of a run
 DECAY = 3.0  # the rate falls to nothing over the last such part of it
 REPORT = 50  # steps between two lines of progress
+ALONE = Workers()
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,9 @@ def forward(
 
 def loss_of(net: Raven, batch: Batch, depth: int, noise: float) -> Tensor:
     """Weighted mean cross-entropy of one batch, nats."""
-    logits = forward(net, batch.tokens[:, :-1], batch.mask, [depth], noise, BACKPROP)[0]
+    logits = forward(net, batch.tokens, batch.mask, [depth], noise, BACKPROP)[0]
     losses = F.cross_entropy(
-        logits.float().flatten(0, 1), batch.tokens[:, 1:].flatten(), reduction="none"
+        logits.float().flatten(0, 1), batch.targets.flatten(), reduction="none"
     )
     weights = batch.weights.flatten()
     return (losses * weights).sum() / weights.sum()
@@ -125,8 +127,7 @@ def optimizers(net: Raven, rate: float) -> list[torch.optim.Optimizer]:
     rest = [p for n, p in net.named_parameters() if p.ndim != 2 or "wte" in n]
     muon = torch.optim.Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
     adam = torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
-    # A fifth of the rate for embeddings, norms and biases; short trials showed no difference.
-    for optimizer, share in ((muon, 1.0), (adam, 0.2)):
+    for optimizer, share in ((muon, 1.0), (adam, 0.3)):
         for group in optimizer.param_groups:
             group["share"] = share
     return [muon, adam]
@@ -140,9 +141,10 @@ def train(
     grow: Callable[[int], None],
     keep: Callable[[History], None],
     say: Callable[[str], None],
+    workers: Workers = ALONE,
     clock: Callable[[], float] = time.monotonic,
 ) -> History:
-    """Train ``net`` in place for the minutes of ``plan``; what it has seen then.
+    """Train ``net`` in place for the minutes of ``plan``; what it has seen then, by all workers.
 
     ``grow`` is told the longest composed task before every batch, ``keep`` is called every
     ``plan.pause`` minutes, ``say`` gets lines of progress.
@@ -150,23 +152,24 @@ def train(
     rng = random.Random(plan.seed)
     torch.manual_seed(plan.seed)
     steppers = optimizers(net, plan.rate)
-    began = last = clock()
+    began, last = clock(), 0.0
     seen, step, loss = 0, 0, 0.0
     net.train()
-    while (spent := (clock() - began) / 60) < plan.minutes:
+    while (spent := workers.agree((clock() - began) / 60)) < plan.minutes:
         grow(plan.longest_at(spent))
         batch = next(stream)
         depth = draw_depth(rng, plan.mean_at(spent))
         noise = float(rng.random() < plan.noise)
-        found = _step(net, batch, depth, noise, steppers, plan.rate_at(step, spent))
+        rate = plan.rate_at(step, spent)
+        found = _step(net, batch, depth, noise, steppers, rate, workers)
         loss = 0.98 * loss + 0.02 * found if step else found
         step += 1
-        seen += batch.weights.numel()
+        seen += batch.weights.numel() * workers.count
         if step % REPORT == 0:
             speed = seen / (clock() - began)
             say(f"{spent:6.1f} min  step {step}  loss {loss:.3f}  {speed:.0f} tok/s")
-        if clock() - last > 60 * plan.pause:
-            last = clock()
+        if spent - last > plan.pause:
+            last = spent
             keep(History(history.tokens + seen, history.minutes + spent))
             net.train()
     return History(history.tokens + seen, history.minutes + plan.minutes)
@@ -179,14 +182,16 @@ def _step(
     noise: float,
     steppers: Sequence[torch.optim.Optimizer],
     rate: float,
+    workers: Workers,
 ) -> float:
-    """One change of the weights; the loss before it."""
+    """One change of the weights; this worker's loss before it."""
     for optimizer in steppers:
         for group in optimizer.param_groups:
             group["lr"] = rate * group["share"]
     with torch.autocast("cpu", torch.bfloat16):
         loss = loss_of(net, batch, depth, noise)
     loss.backward()  # type: ignore[no-untyped-call]
+    workers.average(net)
     torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     for optimizer in steppers:
         optimizer.step()

@@ -1,26 +1,20 @@
 """Composed tasks: one token answers a question that takes several dependent steps.
 
-Nothing between question and answer is written out, so the steps have to happen in depth. (With
-:func:`worked` they are: single steps are learned there.) Three kinds: ``chain`` (sums modulo 10,
-each naming an earlier one), ``places`` (where a thing is, through containers told in any order) and
-``nested`` (brackets modulo 10, under names).
+Nothing between question and answer is written out, so the steps have to happen in depth. Two kinds:
+``cups`` (a shell game with three cups) and ``sums`` (running sums modulo 5). Both have few facts a
+step, and the steps of a row stand side by side: sums modulo 10 and rows that name each other stayed
+at chance in short runs. :func:`arithmetic` is a single step with larger numbers.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-THINGS = (
-    "key", "coin", "ring", "card", "note", "stamp", "button", "pearl", "seed", "bean", "shell",
-    "stone", "pin", "bell", "ticket", "map", "candle", "cup", "box", "bag", "jar", "basket",
-    "drawer", "chest", "cabinet", "trunk", "closet", "van", "tent", "crate", "sack", "pot", "bowl",
-    "case", "tin", "barrel", "bucket", "wallet", "purse", "pocket", "shed", "cart", "boat", "truck",
-    "wagon",
-)  # fmt: skip
-ROOMS = ("kitchen", "garden", "garage", "attic", "cellar", "hall", "office", "barn")
-OPERATORS = {"+": lambda a, b: (a + b) % 10, "-": lambda a, b: (a - b) % 10}
+SWAPS = {"x": (1, 2), "y": (2, 3), "z": (1, 3)}
+"""Which two cups a letter exchanges."""
+MODULUS = 5
 
 
 @dataclass(frozen=True)
@@ -28,6 +22,7 @@ class Task:
     """A question whose answers are ``answers``; answer i takes ``depths[i]`` dependent steps.
 
     ``marks`` is what stands before each answer, so that ``reply`` is marks and answers in turn.
+    ``notes`` are places in ``question`` (where a step ends, in characters) and the value there.
     """
 
     kind: str
@@ -35,6 +30,7 @@ class Task:
     marks: tuple[str, ...]
     answers: tuple[str, ...]
     depths: tuple[int, ...]
+    notes: tuple[tuple[int, str], ...] = ()
 
     @property
     def reply(self) -> str:
@@ -43,118 +39,92 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Sums:
-    """Names defined one by one, ``lines`` as asked and ``worked`` out, with value and steps."""
+class Row:
+    """One row of a task as its parts, the given value and then steps, and the value after each."""
 
-    lines: tuple[str, ...]
-    worked: tuple[str, ...]
-    values: dict[str, int]
-    depths: dict[str, int]
+    parts: tuple[str, ...]
+    values: tuple[int, ...]
 
+    @property
+    def text(self) -> str:
+        """The row as it is asked."""
+        return "".join(self.parts)
 
-def sums(rng: random.Random, longest: int) -> Sums:
-    """A few digits, then names that each take an earlier one, up to ``longest`` of them."""
-    roots, copied = rng.randint(2, 4), rng.random()  # some tasks only pass values on
-    names = rng.sample(LETTERS, roots + rng.randint(max(1, longest // 2), longest))
-    values = dict(zip(names, rng.sample(range(10), roots), strict=False))
-    depths = dict.fromkeys(names[:roots], 0)
-    lines = [f"{name}={values[name]}" for name in names[:roots]]
-    worked = list(lines)
-    for i, name in enumerate(names[roots:], roots):
-        # Mostly the line before: long chains are rare when the earlier name is drawn evenly.
-        earlier = names[i - 1] if rng.random() < 0.6 else rng.choice(names[:i])
-        depths[name] = depths[earlier] + 1
-        if rng.random() < copied:
-            values[name] = values[earlier]
-            lines.append(f"{name}={earlier}")
-            worked.append(f"{name}={values[name]}")
-            continue
-        digit, sign = rng.randint(1, 9), rng.choice("+-")
-        values[name] = OPERATORS[sign](values[earlier], digit)
-        lines.append(f"{name}={earlier}{sign}{digit}")
-        worked.append(f"{name}={values[earlier]}{sign}{digit}={values[name]}")
-    return Sums(tuple(lines), tuple(worked), values, depths)
+    @property
+    def steps(self) -> int:
+        """Steps to the last value."""
+        return len(self.parts) - 1
 
 
-def chain(rng: random.Random, longest: int, queries: int) -> Task:
-    """Sums modulo 10: ``a=3;b=a+4;c=b;d=c-2``; asked for several of the names.
-
-    ``longest``: names that are not given outright.
-    """
-    given = sums(rng, longest)
-    asked = _deepest_first(rng, list(given.values), given.depths, queries)
-    return Task(
-        "chain",
-        f"Modulo 10:\n{';'.join(given.lines)}\nGive:\n{','.join(asked)}",
-        tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
-        tuple(str(given.values[name]) for name in asked),
-        tuple(given.depths[name] for name in asked),
-    )
+def cups_row(rng: random.Random, steps: int) -> Row:
+    """``2 x y z``: a ball under cup 2, three swaps; the value is the cup it ends under."""
+    at = [rng.randint(1, 3)]
+    names = rng.choices(list(SWAPS), k=steps)
+    for name in names:
+        one, other = SWAPS[name]
+        at.append({one: other, other: one}.get(at[-1], at[-1]))
+    return Row((str(at[0]), *(f" {name}" for name in names)), tuple(at))
 
 
-def worked(rng: random.Random, longest: int) -> tuple[str, str]:
-    """The same sums with every step written out: request and answer."""
-    given = sums(rng, longest)
-    lines = ";".join(given.lines)
-    return f"Modulo 10, step by step:\n{lines}", ";".join(given.worked)
+def sums_row(rng: random.Random, steps: int) -> Row:
+    """``3+4-2``: the value is taken modulo 5, and so may be what is left after every step."""
+    values = [rng.randrange(MODULUS)]
+    parts = [str(values[0])]
+    for _ in range(steps):
+        digit, sign = rng.randint(1, MODULUS - 1), rng.choice("+-")
+        values.append((values[-1] + digit if sign == "+" else values[-1] - digit) % MODULUS)
+        parts.append(f"{sign}{digit}")
+    return Row(tuple(parts), tuple(values))
 
 
-def places(rng: random.Random, longest: int, queries: int) -> Task:
-    """Containers in any order: the key is in the box, the box is in the van, the van … Where?"""
-    rooms = rng.sample(ROOMS, 4)
-    things = rng.sample(THINGS, len(rooms) + rng.randint(max(1, longest // 2), longest))
-    holder, room = dict(zip(things, rooms, strict=False)), dict(zip(things, rooms, strict=False))
-    depths = dict.fromkeys(things[: len(rooms)], 1)
-    for i, thing in enumerate(things[len(rooms) :], len(rooms)):
-        outer = things[i - 1] if rng.random() < 0.6 else rng.choice(things[:i])
-        holder[thing], room[thing], depths[thing] = outer, room[outer], depths[outer] + 1
-    told = list(things)
-    rng.shuffle(told)
-    asked = _deepest_first(rng, things, depths, queries)
-    text = " ".join(f"The {t} is in the {holder[t]}." for t in told)
-    return Task(
-        "places",
-        f"{text} In which rooms are the {', '.join(asked)}?",
-        tuple(f"{'; the' if i else 'The'} {name}:" for i, name in enumerate(asked)),
-        tuple(f" {room[name]}" for name in asked),
-        tuple(depths[name] for name in asked),
-    )
+def _task(
+    kind: str, title: str, row: Callable[[random.Random, int], Row]
+) -> Callable[[random.Random, int, int], Task]:
+    def maker(rng: random.Random, longest: int, queries: int) -> Task:
+        lengths = [rng.randint(1, longest) for _ in range(queries)]
+        rows = [row(rng, steps) for steps in sorted(lengths, reverse=True)]  # the deepest first
+        notes, at = list[tuple[int, str]](), len(title)
+        for r in rows:
+            at += 1  # the line break or semicolon before the row
+            for part, value in zip(r.parts, r.values, strict=True):
+                at += len(part)
+                notes.append((at, str(value)))
+        return Task(
+            kind,
+            f"{title}\n{';'.join(r.text for r in rows)}",
+            tuple(f"{';' if i else ''}{r.text}=" for i, r in enumerate(rows)),
+            tuple(str(r.values[-1]) for r in rows),
+            tuple(r.steps for r in rows),
+            tuple(notes),
+        )
+
+    return maker
 
 
-def nested(rng: random.Random, longest: int, queries: int) -> Task:
-    """Brackets modulo 10, each under a name: ``k=((3+4)-(2+9))``."""
-
-    def build(size: int) -> tuple[str, int, int]:
-        if size == 0:
-            digit = rng.randint(0, 9)
-            return str(digit), digit, 0
-        left = size - 1 if rng.random() < 0.6 else rng.randint(0, size - 1)
-        a, b = build(left), build(size - 1 - left)
-        if rng.random() < 0.3:
-            a, b = b, a
-        sign = rng.choice("+-")
-        return f"({a[0]}{sign}{b[0]})", OPERATORS[sign](a[1], b[1]), 1 + max(a[2], b[2])
-
-    names = rng.sample(LETTERS, min(queries, 5))
-    rows = {name: build(rng.randint(1, max(1, longest // 2))) for name in names}
-    asked = _deepest_first(rng, names, {n: r[2] for n, r in rows.items()}, queries)
-    return Task(
-        "nested",
-        f"Modulo 10:\n{';'.join(f'{n}={r[0]}' for n, r in rows.items())}\nGive:\n{','.join(asked)}",
-        tuple(f"{';' if i else ''}{name}=" for i, name in enumerate(asked)),
-        tuple(str(rows[name][1]) for name in asked),
-        tuple(rows[name][2] for name in asked),
-    )
+MAKERS = {
+    "cups": _task("cups", "Cups:", cups_row),
+    "sums": _task("sums", f"Modulo {MODULUS}:", sums_row),
+}
+"""Task of a kind from a generator, the longest row in steps, and the count of rows."""
 
 
-def _deepest_first(
-    rng: random.Random, names: list[str], depths: dict[str, int], count: int
-) -> list[str]:
-    """The deepest name, then others: asked later, it could be read off earlier answers."""
-    deepest = max(names, key=lambda n: depths[n])
-    others = [n for n in names if n != deepest]
-    rng.shuffle(others)
-    return [deepest, *sorted(others[: count - 1], key=lambda n: -depths[n])]
-
-
-MAKERS = {"chain": chain, "places": places, "nested": nested}
+def arithmetic(rng: random.Random, rows: int) -> tuple[str, str]:
+    """Request and answer: single steps as word problems need them, ``12 * 8 = 96`` each."""
+    asked, found = [], []
+    for sign in rng.choices("+-*/", k=rows):
+        if sign == "+":
+            a, b = rng.randint(2, 150), rng.randint(2, 99)
+            value = a + b
+        elif sign == "-":
+            a = rng.randint(3, 200)
+            b = rng.randint(1, a - 1)
+            value = a - b
+        elif sign == "*":
+            a, b = rng.randint(2, rng.choice((12, 20, 96))), rng.randint(2, 9)
+            value = a * b
+        else:
+            value, b = rng.randint(2, 30), rng.randint(2, 9)
+            a = value * b
+        asked.append(f"{a} {sign} {b}")
+        found.append(f"{a} {sign} {b} = {value}")
+    return f"Work out:\n{'; '.join(asked)}", "; ".join(found)

@@ -48,21 +48,36 @@ def build_tokenizer(documents: list[Document], vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-def encode(tokenizer: Tokenizer, document: Document) -> tuple[list[int], list[float]]:
-    """Token ids [n] and how much each counts as a target [n].
+@dataclass(frozen=True)
+class Encoded:
+    """``ids`` [n] of a document; ``targets`` [n]: what to say where the one before was the last
+    token read, the token itself but for notes; ``weights`` [n] of those targets."""
 
-    The given part of a composed task is drawn at random: nothing to learn, so it does not count.
-    Its answers count twice.
+    ids: list[int]
+    targets: list[int]
+    weights: list[float]
+
+
+def encode(tokenizer: Tokenizer, document: Document) -> Encoded:
+    """A document as tokens and targets.
+
+    What is asked in a composed task is drawn at random: nothing to learn. There the model is taught
+    its notes instead, the value so far, which never becomes text: a dense teacher of single steps.
+    The answers count twice.
     """
-    user = tokenizer.encode(document.user, add_special_tokens=False).ids
+    asked = tokenizer.encode(document.user, add_special_tokens=False)
     reply = tokenizer.encode(document.reply, add_special_tokens=False).ids
-    random_given = document.kind in (*COMPOSED, "worked")
-    ids = [BEGIN, USER, *user, ASSISTANT, *reply, END]
-    asked = [0.0, 0.0, *[0.0 if random_given else 1.0] * len(user), 0.0]
-    marks = {tokenizer.token_to_id("="), tokenizer.token_to_id(":")}
-    doubled = marks if document.kind in COMPOSED else set()
-    answered = [2.0 if before in doubled else 1.0 for before in [ASSISTANT, *reply[:-1]]]
-    return ids, [*asked, *answered, 1.0]
+    random_given = document.kind in (*COMPOSED, "arithmetic")
+    ids = [BEGIN, USER, *asked.ids, ASSISTANT, *reply, END]
+    counts = [0.0, 0.0, *[0.0 if random_given else 1.0] * len(asked.ids), 0.0]
+    mark = tokenizer.token_to_id("=") if document.kind in COMPOSED else None
+    answered = [2.0 if before == mark else 1.0 for before in [ASSISTANT, *reply[:-1]]]
+    targets, weights = list(ids), [*counts, *answered, 1.0]
+    after = {end: i for i, (_, end) in enumerate(asked.offsets, start=3)}
+    for end, value in document.notes:
+        targets[after[end]] = tokenizer.token_to_id(value)
+        weights[after[end]] = 1.0
+    return Encoded(ids, targets, weights)
 
 
 class Mixture:
@@ -88,10 +103,11 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Batch:
-    """``tokens`` [b, t + 1]; ``weights`` [b, t] of the targets ``tokens[:, 1:]``; ``mask`` [b, 1,
-    t, t]: causal within a document."""
+    """``tokens`` [b, t], what to say after each of them, ``targets`` [b, t], and how much that
+    counts, ``weights`` [b, t]; ``mask`` [b, 1, t, t]: causal within a document."""
 
     tokens: Tensor
+    targets: Tensor
     weights: Tensor
     mask: Tensor
 
@@ -103,17 +119,20 @@ def batches(
     stream = iter(documents)
     while True:
         tokens = torch.full((rows, width + 1), PAD)
+        targets = torch.full((rows, width + 1), PAD)
         weights = torch.zeros(rows, width + 1)
         owner = torch.zeros(rows, width + 1, dtype=torch.long)
         for row in range(rows):
             filled, count = 0, 0
             while filled <= width:
-                ids, counts = encode(tokenizer, next(stream))
-                room = min(len(ids), width + 1 - filled)
-                tokens[row, filled : filled + room] = torch.tensor(ids[:room])
-                weights[row, filled : filled + room] = torch.tensor(counts[:room])
-                owner[row, filled : filled + room] = count
+                read = encode(tokenizer, next(stream))
+                room = min(len(read.ids), width + 1 - filled)
+                here = slice(filled, filled + room)
+                tokens[row, here] = torch.tensor(read.ids[:room])
+                targets[row, here] = torch.tensor(read.targets[:room])
+                weights[row, here] = torch.tensor(read.weights[:room])
+                owner[row, here] = count
                 filled, count = filled + room, count + 1
         same = owner[:, :-1, None] == owner[:, None, :-1]
         mask = same & torch.ones(width, width, dtype=torch.bool).tril()
-        yield Batch(tokens, weights[:, 1:], mask[:, None])
+        yield Batch(tokens[:, :-1], targets[:, 1:], weights[:, 1:], mask[:, None])

@@ -185,9 +185,9 @@ def test_the_page_tells_the_figures(found: dict[str, Any], results: ModuleType) 
     assert f"| 8 | {accepted} |" in page
     both = rows_of(found, "ablation")["both"]
     assert f"| carried on | deep | {both['speedup_decode']:.2f}x |" in page
-    chain = found["probes"]["composed"]["chain"]
-    share = 100 * sum(r[1] for r in chain["right"]) / sum(chain["asked"])
-    line = next(x for x in page.splitlines() if x.startswith("| chained sums | 0 to "))
+    sums = found["probes"]["composed"]["sums"]
+    share = 100 * sum(r[1] for r in sums["right"]) / sum(sums["asked"])
+    line = next(x for x in page.splitlines() if x.startswith("| chained sums | 1 to "))
     assert line.split(" | ")[4] == f"{share:.0f} %"
     assert "4.11x: Huginn on GSM8K" in page
     assert "| right final answers of word problems | >= 60 % | 0 % | **missed** |" in page
@@ -202,7 +202,7 @@ def test_what_was_wanted_of_the_weights(results: ModuleType) -> None:
     probes = {
         "accuracy": {"problems": 5, "right": [0, 3]},
         "agreement": {"overall": {"depths": [2, 8, 12], "positions": 80, "same": same}},
-        "composed": {"chain": {"depths": [4, 32], "asked": [4, 6], "right": [[2, 4], [0, 2]]}},
+        "composed": {"sums": {"depths": [4, 32], "asked": [4, 6], "right": [[2, 4], [0, 2]]}},
     }
     assert results.wanted(probes).splitlines()[2:] == [
         "| right final answers of word problems | >= 60 % | 60 % | reached |",
@@ -223,7 +223,7 @@ def test_the_page_is_what_the_generator_makes_of_the_committed_figures(
 
 def test_composed_answers_are_counted_by_their_steps(found: dict[str, Any], folder: Path) -> None:
     runner = Runner(Place(str(folder), "cpu", "float64"))
-    for kind in ("chain", "places", "nested"):
+    for kind in ("cups", "sums"):
         composed = found["probes"]["composed"][kind]
         (task,) = tasks(kind, 1)
         counts = Counter(task.depths)
@@ -295,7 +295,7 @@ def test_questions_were_kept_from_training_and_stay_the_same() -> None:
     assert all(held_out(p.text) and p.tokens == 128 for p in asked)
     assert len({p.text for p in asked}) == 24
     assert documents("words", 3) == documents("words", 12)[:3]
-    assert all(held_out(task.question) for task in tasks("places", 5))
+    assert all(held_out(task.question) for task in tasks("cups", 5))
     assert questions.digest(asked) != questions.digest(asked[1:])
 
 
@@ -303,7 +303,7 @@ def test_final_answers_and_where_answers_stand() -> None:
     assert final_answer("It is 3 + 4 = 7.\n#### 7") == "7"
     assert final_answer("####  -12 and more") == "-12"
     assert final_answer("7") is final_answer("#### seven") is None
-    task = Task("chain", "?", ("d=", ";ab="), ("7", "10"), (2, 1))
+    task = Task("sums", "?", ("d=", ";ab="), ("7", "10"), (2, 1))
     spelled = {0: b"?", 1: b"d", 2: b"=", 3: b"7", 4: b";a", 5: b"b=", 6: b"1", 7: b"0", 8: b"b=1"}
     by = spelled.__getitem__
     assert answer_spans(task, (0, 1, 2, 3, 4, 5, 6, 7), 1, by) == [range(3, 4), range(6, 8)]
@@ -363,7 +363,7 @@ def test_an_interrupted_measurement_goes_on_where_it_stopped(
 UNIT: dict[str, dict[str, Any]] = {
     "accuracy/4": {"right": [True, False]},
     "agreement/words": {"depths": [1, 2], "positions": 5, "same": {"coupled": [3, 5]}},
-    "composed/chain": {"depths": [1, 2], "steps": [0, 3], "asked": [4, 1],
+    "composed/sums": {"depths": [1, 2], "steps": [0, 3], "asked": [4, 1],
                        "right": [[4, 4], [0, 1]], "skipped": 0},
     "convergence": {"positions": 9, "cosine": {"keys": [0.5, 1.0]}, "distance": {"keys": [0.7, 0]}},
     "core": {"costs": {"context": 9, "rows": [1, 2], "seconds": [0.1, 0.2]}},
@@ -375,9 +375,9 @@ DAMAGE: list[tuple[str, Callable[[Any], object]]] = [
     ("agreement/words", lambda u: u["same"].update(coupled=[3, 6])),
     ("agreement/words", lambda u: u["same"].update(coupled=[3])),
     ("agreement/words", lambda u: u.update(positions=-1)),
-    ("composed/chain", lambda u: u["right"][1].append(0)),
-    ("composed/chain", lambda u: u.update(asked=[3, 1])),
-    ("composed/chain", lambda u: u.update(steps=[0])),
+    ("composed/sums", lambda u: u["right"][1].append(0)),
+    ("composed/sums", lambda u: u.update(asked=[3, 1])),
+    ("composed/sums", lambda u: u.update(steps=[0])),
     ("convergence", lambda u: u["cosine"].update(keys=[float("nan"), 1.0])),
     ("core", lambda u: u["costs"].update(rows=[2, 1])),
     ("loop", lambda u: u.update(products=0)),

@@ -44,18 +44,18 @@ def test_readouts_are_those_of_the_plain_network() -> None:
 
 def test_the_first_answer_is_what_follows_the_first_mark(tokenizer: Tokenizer) -> None:
     rng = random.Random(4)
-    for kind, mark in (("chain", "="), ("nested", "="), ("places", ":")):
+    for kind in COMPOSED:
         document = make(kind, rng)
         reply = tokenizer.encode(document.reply).ids
-        at = first_answer(reply, tokenizer, kind)
-        assert tokenizer.decode(reply[:at]) == document.reply.split(mark)[0] + mark
+        at = first_answer(reply, tokenizer)
+        assert tokenizer.decode(reply[:at]) == document.reply.split("=")[0] + "="
 
 
 def test_what_is_looked_at_was_never_trained_on() -> None:
     found = unseen(5)
-    assert list(found) == ["chain", "places", "nested", "words", "code"]
+    assert list(found) == ["cups", "sums", "words", "code"]
     assert all(held_out(d.user) for rows in found.values() for d in rows)
-    assert [len(rows) for rows in found.values()] == [5] * 5
+    assert [len(rows) for rows in found.values()] == [5] * 4
 
 
 def test_shares_are_of_reply_tokens(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,12 +70,12 @@ def test_shares_are_of_reply_tokens(tokenizer: Tokenizer, monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(raven_look, "readouts", said)
-    document = Document("chain", "a=3", "b=7;c=2")
+    document = Document("sums", "1+2;4", "1+2=3;4=4")
     net, _ = load(Path("nowhere"), replace(CONFIG, n_embd=32, n_heads=4, intermediate_size=48))
-    reply = len(encode(tokenizer, document)[0]) - 1
-    reply -= encode(tokenizer, document)[0].index(ASSISTANT)
+    reply = len(encode(tokenizer, document).ids) - 1
+    reply -= encode(tokenizer, document).ids.index(ASSISTANT)
     late = [float(d >= 8) for d in DEPTHS]
-    found = curve(net, tokenizer, "chain", [document])
+    found = curve(net, tokenizer, "sums", [document])
     assert found.agree == tuple(late)
     assert found.right == pytest.approx([x * (reply - 1) / reply for x in late])
     assert found.deepest == tuple(late)
@@ -85,9 +85,9 @@ def test_shares_are_of_reply_tokens(tokenizer: Tokenizer, monkeypatch: pytest.Mo
 def test_a_table_has_a_row_per_kind_and_the_deepest_answers_below() -> None:
     shares = tuple(i / 10 for i in range(10))
     table = list(
-        lines({"chain": Curve(shares, shares, shares), "code": Curve(shares, shares, None)})
+        lines({"sums": Curve(shares, shares, shares), "code": Curve(shares, shares, None)})
     )
-    assert [row.split()[0] for row in table] == ["kind", "chain", "deepest", "code"]
+    assert [row.split()[0] for row in table] == ["kind", "sums", "deepest", "code"]
     assert table[0].split()[1:] == [str(d) for d in DEPTHS]
     assert table[2].split()[1:4] == ["0.0%", "10.0%", "20.0%"]
     assert table[3].split()[1:5] == ["0.0%", "0.0%", "10.0%", "10.0%"]
@@ -95,9 +95,9 @@ def test_a_table_has_a_row_per_kind_and_the_deepest_answers_below() -> None:
 
 def test_kinds_are_chosen_by_name_and_unknown_ones_refused() -> None:
     assert raven.chosen("") == raven.SHARES
-    assert raven.chosen("chain, code") == {"chain": 0.26, "code": 0.08}
-    with pytest.raises(typer.BadParameter, match="There is no kind 'chian': name school, words"):
-        raven.chosen("chian")
+    assert raven.chosen("cups, code") == {"code": 0.14, "cups": 0.25}
+    with pytest.raises(typer.BadParameter, match="There is no kind 'cusp': name school, words"):
+        raven.chosen("cusp")
 
 
 def test_shares_of_all_kinds_are_a_whole() -> None:

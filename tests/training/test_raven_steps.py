@@ -36,7 +36,7 @@ def counting(rows: int = 4, width: int = 12) -> Iterator[Batch]:
     while True:
         start = torch.tensor([[rng.randrange(20)] for _ in range(rows)])
         tokens = start + torch.arange(width + 1)
-        yield Batch(tokens, torch.ones(rows, width), mask)
+        yield Batch(tokens[:, :-1], tokens[:, 1:], torch.ones(rows, width), mask)
 
 
 def test_the_network_in_training_is_the_plain_one_at_every_depth() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
-from specviz.training.raven_tasks import MAKERS, Task, worked
+from specviz.training.raven_tasks import MAKERS, Task, arithmetic
+
+PAIRS = {"x": {"1", "2"}, "y": {"2", "3"}, "z": {"1", "3"}}
 
 
 def made(kind: str) -> Iterator[Task]:
@@ -15,71 +18,58 @@ def made(kind: str) -> Iterator[Task]:
         yield MAKERS[kind](rng, rng.randint(2, 10), rng.randint(3, 8))
 
 
-def asked(question: str) -> list[str]:
-    return question.rsplit("Give:\n", 1)[1].split(",")
+def rows(task: Task, title: str) -> list[str]:
+    """The rows of a question; answers echo them and steps are counted from the deepest on."""
+    head, body = task.question.split("\n")
+    assert head == title
+    asked = body.split(";")
+    assert task.reply == ";".join(f"{r}={a}" for r, a in zip(asked, task.answers, strict=True))
+    assert list(task.depths) == sorted(task.depths, reverse=True), "the deepest comes first"
+    return asked
 
 
-def assignments(question: str) -> dict[str, str]:
-    lines = question.removeprefix("Modulo 10:\n").split("\nGive:")[0].split(";")
-    return dict(line.split("=") for line in lines)
-
-
-def steps(name: str, rows: dict[str, str]) -> int:
-    """References that have to be followed one after the other."""
-    return max((1 + steps(n, rows) for n in re.findall("[a-z]", rows[name])), default=0)
+def test_balls_are_where_three_cups_that_are_swapped_leave_them() -> None:
+    """A row of things under cups is shuffled as a whole; the ball is where it ends up."""
+    for task in made("cups"):
+        for row, answer, steps in zip(rows(task, "Cups:"), task.answers, task.depths, strict=True):
+            start, *names = row.split()
+            under = {place: place == start for place in "123"}
+            for name in names:
+                one, other = sorted(PAIRS[name])
+                under[one], under[other] = under[other], under[one]
+            assert [place for place, ball in under.items() if ball] == [answer]
+            assert steps == len(names)
 
 
 def test_sums_are_what_python_computes() -> None:
-    for task in made("chain"):
-        rows = assignments(task.question)
-        known: dict[str, int] = {}
-        for name, text in rows.items():  # told in an order in which every name is known
-            known[name] = eval(text, {}, dict(known)) % 10
-        names = asked(task.question)
-        assert task.reply == ";".join(f"{n}={known[n]}" for n in names)
-        assert task.depths == tuple(steps(n, rows) for n in names)
-        assert task.depths[0] == max(steps(n, rows) for n in rows), "the deepest comes first"
+    for task in made("sums"):
+        for row, answer, steps in zip(
+            rows(task, "Modulo 5:"), task.answers, task.depths, strict=True
+        ):
+            assert eval(row) % 5 == int(answer)
+            assert steps == len(re.findall("[+-]", row))
 
 
-def test_worked_sums_put_the_earlier_value_in_and_end_in_the_next() -> None:
-    rng = random.Random("worked")
+def test_steps_are_one_to_the_longest_and_all_lengths_occur() -> None:
+    for maker in MAKERS.values():
+        rng = random.Random(5)
+        seen = {steps for _ in range(60) for steps in maker(rng, 7, 5).depths}
+        assert seen == set(range(1, 8))
+
+
+def test_arithmetic_is_right_and_whole() -> None:
+    rng = random.Random("arithmetic")
+    signs = set()
     for _ in range(300):
-        question, reply = worked(rng, rng.randint(2, 10))
-        rows = assignments(question.replace(", step by step", ""))
-        known: dict[str, int] = {}
-        expected = []
-        for name, text in rows.items():
-            known[name] = eval(text, {}, dict(known)) % 10
-            named = re.search("[a-z]", text)
-            put = text if named is None else text.replace(named[0], str(known[named[0]]))
-            expected.append(f"{name}={put}" + (f"={known[name]}" if len(put) > 1 else ""))
-        assert reply == ";".join(expected)
-
-
-def test_brackets_are_what_python_computes() -> None:
-    for task in made("nested"):
-        rows, names = assignments(task.question), asked(task.question)
-        assert task.reply == ";".join(f"{n}={eval(rows[n]) % 10}" for n in names)
-        for name, depth in zip(names, task.depths, strict=True):
-            open_, deepest = 0, 0
-            for mark in rows[name]:
-                open_ += {"(": 1, ")": -1}.get(mark, 0)
-                deepest = max(deepest, open_)
-            assert depth == deepest
-        assert list(task.depths) == sorted(task.depths, reverse=True)
-
-
-def test_things_are_where_their_containers_lead() -> None:
-    for task in made("places"):
-        told, question = task.question.split(" In which rooms are the ")
-        inside = dict(re.findall(r"The (\w+) is in the (\w+)\.", told))
-        said, depths = [], []
-        for name in question.removesuffix("?").split(", "):
-            place, depth = name, 0
-            while place in inside:
-                place, depth = inside[place], depth + 1
-            said.append(f"the {name}: {place}")
-            depths.append(depth)
-        assert task.reply == "T" + "; ".join(said)[1:]
-        assert task.depths == tuple(depths)
-        assert depths[0] == max(depths), "the deepest comes first"
+        question, reply = arithmetic(rng, 4)
+        asked, told = question.removeprefix("Work out:\n").split("; "), reply.split("; ")
+        assert len(asked) == len(told) == 4
+        for task, line in zip(asked, told, strict=True):
+            a, sign, b = task.split()
+            value = {
+                "+": Fraction(a) + Fraction(b), "-": Fraction(a) - Fraction(b),
+                "*": Fraction(a) * Fraction(b), "/": Fraction(a) / Fraction(b),
+            }[sign]  # fmt: skip
+            signs.add(sign)
+            assert line == f"{task} = {value}" and value > 0
+    assert signs == set("+-*/")

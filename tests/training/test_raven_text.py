@@ -70,7 +70,7 @@ def test_the_mixture_never_shows_a_held_out_question(path: Path) -> None:
 
 
 def test_the_mixture_keeps_its_shares(path: Path) -> None:
-    shares: dict[Kind, float] = {"school": 0.5, "chain": 0.3, "code": 0.2}
+    shares: dict[Kind, float] = {"school": 0.5, "cups": 0.3, "code": 0.2}
     kinds = [d.kind for d in islice(Mixture(path, shares, 4, seed=1), 2000)]
     for kind, share in shares.items():
         assert abs(kinds.count(kind) / 2000 - share) < 0.04
@@ -79,19 +79,50 @@ def test_the_mixture_keeps_its_shares(path: Path) -> None:
 def test_answers_of_composed_tasks_count_and_what_was_drawn_at_random_does_not(
     tokenizer: Tokenizer,
 ) -> None:
-    ids, counts = encode(tokenizer, Document("chain", "a=3", "b=7;c=2"))
-    words = [tokenizer.id_to_token(i) for i in ids]
+    read = encode(tokenizer, Document("sums", "1+2", "1+2=3;4=4"))
+    words = [tokenizer.id_to_token(i) for i in read.ids]
     assert words == [
-        "<|begin_text|>", "<|user|>", "a", "=", "3", "<|assistant|>",
-        "b", "=", "7", ";", "c", "=", "2", "<|end_turn|>",
+        "<|begin_text|>", "<|user|>", "1", "+", "2", "<|assistant|>",
+        "1", "+", "2", "=", "3", ";", "4", "=", "4", "<|end_turn|>",
     ]  # fmt: skip
-    assert counts == [0, 0, 0, 0, 0, 0, 1, 1, 2, 1, 1, 1, 2, 1]
+    assert read.targets == read.ids
+    assert read.weights == [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 1, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "ends"), [("cups", "Cups:", "123xyz"), ("sums", "Modulo 5:", "01234")]
+)
+def test_notes_are_taught_where_their_steps_end_and_never_become_text(
+    tokenizer: Tokenizer, kind: Kind, title: str, ends: str
+) -> None:
+    document = make(kind, random.Random(6), longest=4, queries=3)
+    read = encode(tokenizer, document)
+    taught = [
+        (tokenizer.decode(read.ids[2:i]), tokenizer.decode([read.targets[i]]))
+        for i in range(1, read.ids.index(ASSISTANT) + 1)
+        if read.weights[i]
+    ]
+    assert [value for _, value in taught] == [value for _, value in document.notes]
+    rows = document.user.removeprefix(f"{title}\n")
+    for before, value in taught:  # the last row so far is worth that
+        so_far = before.removeprefix(f"{title}\n").split(";")[-1]
+        if kind == "sums":
+            assert eval(so_far) % 5 == int(value)
+        else:
+            start, *swaps = so_far.split()
+            for pair in ({"x": "12", "y": "23", "z": "13"}[s] for s in swaps):
+                start = {pair[0]: pair[1], pair[1]: pair[0]}.get(start, start)
+            assert start == value
+    assert len(taught) == sum(mark in ends for mark in rows)
+    inside = read.ids.index(ASSISTANT)
+    assert read.targets[inside + 1 :] == read.ids[inside + 1 :]
 
 
 def test_all_text_of_other_documents_counts_once(tokenizer: Tokenizer) -> None:
-    ids, counts = encode(tokenizer, Document("words", "1 2", "3 4"))
-    assert ids[:2] == [BEGIN, USER] and ids[4] == ASSISTANT and ids[-1] == END
-    assert counts == [0, 0, 1, 1, 0, 1, 1, 1]
+    read = encode(tokenizer, Document("words", "1 2", "3 4"))
+    assert read.ids[:2] == [BEGIN, USER] and read.ids[4] == ASSISTANT and read.ids[-1] == END
+    assert read.targets == read.ids
+    assert read.weights == [0, 0, 1, 1, 0, 1, 1, 1]
 
 
 def test_a_token_sees_the_tokens_before_it_in_its_own_document_only(
@@ -99,13 +130,15 @@ def test_a_token_sees_the_tokens_before_it_in_its_own_document_only(
 ) -> None:
     documents = [Document("words", "1 2", "3"), Document("words", "4", "5 6 7"),
                  Document("words", "8", "9")]  # fmt: skip
-    lengths = [len(encode(tokenizer, d)[0]) for d in documents]
+    encoded = [encode(tokenizer, d) for d in documents]
+    lengths = [len(e.ids) for e in encoded]
     assert lengths == [7, 8, 6]
     batch = next(batches(tokenizer, iter(documents), rows=1, width=18))
-    whole = [i for d in documents for i in encode(tokenizer, d)[0]]
-    assert batch.tokens.tolist() == [whole[:19]], "the cut tail is lost"
+    whole = [i for e in encoded for i in e.ids]
+    assert batch.tokens.tolist() == [whole[:18]], "the cut tail is lost"
+    assert batch.targets.tolist() == [whole[1:19]]
     assert batch.weights.shape == (1, 18)
-    counts = [c for d in documents for c in encode(tokenizer, d)[1]]
+    counts = [c for e in encoded for c in e.weights]
     assert batch.weights.tolist() == [counts[1:19]]
     owner = [0] * 7 + [1] * 8 + [2] * 3
     wanted = [[owner[j] == owner[i] and j <= i for j in range(18)] for i in range(18)]
