@@ -28,6 +28,11 @@ SHOP = (
 )  # fmt: skip
 
 
+def plural(noun: str) -> str:
+    """Several of what is in ``SHOP``."""
+    return noun + ("es" if noun.endswith("ch") else "s")
+
+
 class Story:
     """Sentences of a problem and lines of its solution, grown together."""
 
@@ -98,12 +103,13 @@ def possession(s: Story) -> tuple[str, str]:
 def shopping(s: Story) -> tuple[str, str]:
     """Two kinds of goods, a note, change."""
     a, b = s.rng.sample(SHOP, 2)
+    many, others = plural(a), plural(b)
     k, p, m, q = s.number(2, 9), s.number(2, 9), s.number(1, 6), s.number(2, 12)
     total = k * p + m * q
     s.told.append(f"A {a} costs ${p} and a {b} costs ${q}.")
-    s.told.append(f"{s.name} buys {k} {a}s and {m} {b}{'s' if m > 1 else ''}.")
-    s.worked.append(f"The {a}s cost {k} * {p} = ${k * p}.")
-    s.worked.append(f"The {b}{'s cost' if m > 1 else ' costs'} {m} * {q} = ${m * q}.")
+    s.told.append(f"{s.name} buys {k} {many} and {m} {others if m > 1 else b}.")
+    s.worked.append(f"The {many} cost {k} * {p} = ${k * p}.")
+    s.worked.append(f"The {f'{others} cost' if m > 1 else f'{b} costs'} {m} * {q} = ${m * q}.")
     s.worked.append(f"Together they cost {k * p} + {m * q} = ${total}.")
     if s.rng.random() < 0.5:
         return s.finish(f"How much does {s.name} pay?", total)

@@ -44,6 +44,10 @@ def test_everybody_in_a_comparison_is_somebody_else() -> None:
         assert len({made.name, second, made.other(second)}) == 3
 
 
+def test_goods_have_their_plurals() -> None:
+    assert list(map(raven_words.plural, ("pen", "sandwich"))) == ["pens", "sandwiches"]
+
+
 def test_a_problem_reads_like_one() -> None:
     question, solution = raven_words.problem(random.Random(5))
     assert question == (
