@@ -36,19 +36,24 @@ def clip(tokens: Sequence[int], eos_ids: Set[int], budget: int) -> tuple[int, ..
     return tuple(tokens[:budget])
 
 
-def check_fit(model: Model, drafter: Drafter, inputs: Inputs, max_new_tokens: int) -> None:
-    """Raise InputError or Unsupported when this run could not end well."""
-    missing = drafter.needs - model.supports
+def check_abilities(label: str, supports: Set[str], drafter: Drafter) -> None:
+    """Raise Unsupported when the model ``label`` cannot do what ``drafter`` needs of it."""
+    missing = drafter.needs - supports
     if "depth" in missing:
         raise Unsupported(
             f"The decoder {drafter.name} guesses with fewer iterations of a shared block, and "
-            f"{model.label} has none, its layers run once each: choose a recurrent-depth model."
+            f"{label} has none, its layers run once each: choose a recurrent-depth model."
         )
     if missing:
         raise Unsupported(
             f"The decoder {drafter.name} needs {', '.join(sorted(missing))}, which the model "
-            f"{model.label} does not offer: choose another decoder or model."
+            f"{label} does not offer: choose another decoder or model."
         )
+
+
+def check_fit(model: Model, drafter: Drafter, inputs: Inputs, max_new_tokens: int) -> None:
+    """Raise InputError or Unsupported when this run could not end well."""
+    check_abilities(model.label, model.supports, drafter)
     drafter.check(model)
     if not inputs.tokens:
         raise InputError("The prompt is empty: write something to continue.")

@@ -19,7 +19,7 @@ from typing import Any
 
 import specviz
 from specviz.budget import Curve
-from specviz.decoding import check_fit, decode
+from specviz.decoding import check_abilities, check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.memory import Snapshot
@@ -93,8 +93,10 @@ def run(job: Job) -> Generator[Event, None, None]:
     """
     drafter = create(job.decoder, job.knobs)
     messages = job.messages()
+    entry = registry.find(job.model)
+    check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
-    lock = _device_lock(_device(job))
+    lock = _device_lock(_device(entry, job.device))
     while not lock.acquire(timeout=0.2):
         yield Progress(stage="queue", done=0, total=1)
     try:
@@ -119,12 +121,9 @@ def run(job: Job) -> Generator[Event, None, None]:
         lock.release()
 
 
-def _device(job: Job) -> str:
+def _device(entry: registry.Entry, wanted: str) -> str:
     # A toy has a device of its own; asking for it must not import torch.
-    entry = registry.find(job.model)
-    if entry.kind == "toy":
-        return next(iter(entry.dtypes))
-    return registry.resolve_device(job.device)
+    return next(iter(entry.dtypes)) if entry.kind == "toy" else registry.resolve_device(wanted)
 
 
 def _remember(job: Job, drafter: Drafter, model: Model) -> None:

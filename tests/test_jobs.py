@@ -231,6 +231,14 @@ def test_a_model_that_cannot_roll_back_is_refused_with_both_names() -> None:
         check_fit(poor, create("prompt_lookup"), poor.encode([]), 4)
 
 
+def test_a_decoder_of_another_kind_of_model_is_refused_before_weights_are_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "load", lambda *_, **__: pytest.fail("loaded in vain"))
+    with pytest.raises(Unsupported, match=r"smollm2-135m has none.*choose a recurrent-depth"):
+        next(run(replace(JOB, model="smollm2-135m", decoder="das")))
+
+
 def test_a_wrong_text_is_called_wrong_and_a_tie_a_tie() -> None:
     model = registry.load("toy")
     events = stored(replace(JOB, max_new_tokens=10))

@@ -194,6 +194,7 @@ def _known(name: str) -> Entry | None:
             title=name,
             load=lambda device, dtype: _from_hub(name, device, dtype),
             source=f"https://huggingface.co/{name}",
+            supports=DEPTH,  # as much as any may have: only loading tells
             mean=lambda: None,
         )
     return None
