@@ -9,14 +9,13 @@ from hashlib import sha256
 
 from specviz.bench.prompts import Prompt
 from specviz.models.base import Message, Model
-from specviz.training.raven_documents import Document, Kind, held_out, make
+from specviz.training.raven_documents import LONGEST, QUERIES, Document, Kind, held_out, make
 from specviz.training.raven_tasks import MAKERS, Task
 
 SEED = 2026
 NAME = f"held-out questions of the generators, seed {SEED}"
 COUNT = 40  # prompts of each kind
 TOKENS = 128
-LONGEST, QUERIES = 10, 5  # steps and answers of a composed task at most
 ANSWER = re.compile(r"####\s*(-?\d+)")
 
 
@@ -36,7 +35,7 @@ def tasks(kind: Kind, count: int) -> tuple[Task, ...]:
     rng = random.Random(f"{SEED} {kind}")
     found: dict[str, Task] = {}
     while len(found) < count:
-        task = MAKERS[kind](rng, rng.randint(2, LONGEST), QUERIES)
+        task = MAKERS[kind](rng, LONGEST, QUERIES)
         if held_out(task.question):
             found.setdefault(task.question, task)
     return tuple(found.values())

@@ -10,6 +10,7 @@ from specviz.budget import Curve
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.depth import (
     DEEPEST,
+    HALF,
     KEYS,
     VALUES,
     DepthDrafter,
@@ -113,6 +114,7 @@ class DasWave(DepthDrafter):
     carry: bool = knob(True, "States go on from round to round, instead of starting anew.")
     keys: int = knob(-1, KEYS, -1, DEEPEST)
     values: int = knob(-1, VALUES, -1, DEEPEST)
+    half: bool = knob(False, HALF)
     auto: bool = knob(
         False, "Choose block and rounds of each step by what past waves brought and passes cost."
     )

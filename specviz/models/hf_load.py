@@ -24,8 +24,7 @@ from specviz.models.hf_facts import check_architecture
 from specviz.models.raven_config import some
 from specviz.models.raven_label import is_recurrent
 from specviz.models.raven_load import load as load_raven
-from specviz.models.session import chain
-from specviz.tree import DraftTree
+from specviz.models.session import tree_error
 
 log = logging.getLogger(__name__)
 
@@ -205,7 +204,7 @@ def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:
             net.set_attn_implementation(attention)
         model = HFModel(net, tokenizer, label=label, digest=digest)
         try:
-            if tree_error(model) <= TOLERANCE[model.dtype]:
+            if tree_gap(model) <= TOLERANCE[model.dtype]:
                 return model
         except Exception:  # whatever a foreign architecture raises here, it cannot do trees
             log.warning("%s cannot verify a tree (%s)", label, attention, exc_info=True)
@@ -215,24 +214,13 @@ def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:
     )
 
 
-def tree_error(model: HFModel) -> float:
-    """The largest logit difference between a tree pass and plain passes over its two branches.
+def tree_gap(model: HFModel) -> float:
+    """How far a tree pass is from plain passes of transformers itself; see ``tree_error``."""
 
-    In units of the logits' standard deviation; the prefix goes through the cache.
-    """
-    ids = [(7 * i + 11) % model.vocab_size for i in range(10)]
-    prefix, root, left, right = ids[:5], ids[5], ids[6:8], ids[8:10]
-    session = model.open()
-    session.logits(chain(prefix))
-    session.commit(range(len(prefix)))
-    tree = DraftTree.from_paths(root, [left, right])
-    packed = session.logits(tree).double()
-    session.close()
-    worst = 0.0
-    for branch, rows in ((left, (0, 1, 2)), (right, (0, 3, 4))):
+    def plain(tokens: list[int]) -> torch.Tensor:
         with torch.inference_mode():
-            tokens = torch.tensor([[*prefix, root, *branch]], device=model.net.device)
-            plain = model.net(input_ids=tokens, use_cache=False).logits[0, -3:].double()
-        error = (packed[list(rows)] - plain).abs().max() / plain.std()
-        worst = max(worst, float(error))
-    return worst
+            ids = torch.tensor([tokens], device=model.net.device)
+            logits: torch.Tensor = model.net(input_ids=ids, use_cache=False).logits[0]
+        return logits
+
+    return tree_error(model.open(), plain)

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from specviz.models import raven_probe
+from specviz.models import hf_load, raven_probe
 from specviz.models.base import Model
 from specviz.models.hf import HFModel
 from specviz.models.hf_costs import ROWS, rough
-from specviz.models.hf_load import TOLERANCE, tree_error
+from specviz.models.hf_load import TOLERANCE
 from specviz.models.hf_pack import PackedLinear
 from specviz.models.raven import RavenModel
 
@@ -90,10 +90,10 @@ def tree_gap(model: Model) -> tuple[float, float] | None:
     None for a model without logits of its own to compare.
     """
     if isinstance(model, RavenModel):
-        return raven_probe.tree_error(model), TOLERANCE[model.dtype]
+        return raven_probe.tree_gap(model), TOLERANCE[model.dtype]
     if not isinstance(model, HFModel):
         return None
-    return tree_error(model), TOLERANCE[model.dtype]
+    return hf_load.tree_gap(model), TOLERANCE[model.dtype]
 
 
 def driver(device: str) -> dict[str, str]:

@@ -111,11 +111,10 @@ class RavenEngine:
     def _make_room(self, positions: int, like: Tensor) -> None:
         """Buffers for so many positions, with what is in the present ones."""
         used = len(self._tokens)
-        for name in ("_states", "_inputs"):
-            new = like.new_empty(positions, like.shape[1])
-            if used:
-                new[:used] = getattr(self, name)[:used]
-            setattr(self, name, new)
+        states, inputs = self._states, self._inputs
+        self._states, self._inputs = (like.new_empty(positions, like.shape[1]) for _ in range(2))
+        if used:
+            self._states[:used], self._inputs[:used] = states[:used], inputs[:used]
         head = len(self.lean.prelude)
         stores = self._cache().stores[head : head + len(self.lean.core)]
         rows = [store.new_empty((*store.shape[1:3], positions, store.shape[4])) for store in stores]

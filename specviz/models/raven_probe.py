@@ -13,8 +13,7 @@ from specviz.models.raven import RavenModel
 from specviz.models.raven_cache import Views
 from specviz.models.raven_label import MODEL_TYPE
 from specviz.models.raven_pass import Layer
-from specviz.models.session import chain
-from specviz.tree import DraftTree
+from specviz.models.session import chain, tree_error
 
 CONTEXT = 200  # tokens behind which a plain token is timed
 TRIES = 30
@@ -53,22 +52,9 @@ def cache_bytes(model: RavenModel) -> int:
     return 2 * slots(model) * model.net.config.n_embd * model.torch_dtype.itemsize
 
 
-def tree_error(model: RavenModel) -> float:
-    """The largest logit difference between a tree pass and fresh passes over its two branches.
-
-    In units of the logits' standard deviation.
-    """
-    ids = [(7 * i + 11) % model.vocab_size for i in range(10)]
-    prefix, root, left, right = ids[:5], ids[5], ids[6:8], ids[8:10]
-    session = model.open()
-    session.logits(chain(prefix))
-    session.commit(range(len(prefix)))
-    packed = session.logits(DraftTree.from_paths(root, [left, right]))
-    worst = 0.0
-    for branch, rows in ((left, [0, 1, 2]), (right, [0, 3, 4])):
-        fresh = model.run(model.cache(), chain([*prefix, root, *branch]))[-3:]
-        worst = max(worst, float((packed[rows] - fresh).abs().max() / fresh.std()))
-    return worst
+def tree_gap(model: RavenModel) -> float:
+    """How far a tree pass is from passes on an empty cache; see ``tree_error``."""
+    return tree_error(model.open(), lambda tokens: model.run(model.cache(), chain(tokens)))
 
 
 def loop_overhead(model: Model) -> tuple[float, float]:

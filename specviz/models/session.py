@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -196,3 +196,22 @@ def _timed(model: Packed[C], behind: int) -> Generator[Progress, None, tuple[Cos
         return (yield from measure(lambda rows: session.verify(trees[rows]), behind, most))
     finally:
         session.close()
+
+
+def tree_error(session: TreeSession[Any], plain: Callable[[list[int]], torch.Tensor]) -> float:
+    """The largest logit difference between a tree pass and plain ones over its two branches.
+
+    In units of the logits' standard deviation; the prefix goes through the cache. ``session`` is
+    new, and closed at the end; ``plain`` gives the logits [n, V] of n tokens without any cache.
+    """
+    ids = [(7 * i + 11) % session.model.vocab_size for i in range(10)]
+    prefix, root, left, right = ids[:5], ids[5], ids[6:8], ids[8:10]
+    session.logits(chain(prefix))
+    session.commit(range(len(prefix)))
+    packed = session.logits(DraftTree.from_paths(root, [left, right])).double()
+    session.close()
+    worst = 0.0
+    for branch, rows in ((left, [0, 1, 2]), (right, [0, 3, 4])):
+        alone = plain([*prefix, root, *branch])[-3:].double()
+        worst = max(worst, float((packed[rows] - alone).abs().max() / alone.std()))
+    return worst

@@ -2,8 +2,8 @@
 
 A run starts from the weights in ``--out`` when there are some (weights alone: no optimizer state
 is kept), warms up, holds its rate and decays it to nothing within ``--minutes``, so that whatever
-it leaves is in final form. Several processes share the work when
-``torchrun --nproc-per-node 2 -m specviz.training.raven`` starts them. ``--look`` prints the depth curves of those weights and trains nothing.
+it leaves is in final form. ``torchrun --nproc-per-node 2 -m specviz.training.raven`` shares a run
+between processes. ``--look`` prints the depth curves of those weights and trains nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typer
 from tokenizers import Tokenizer
 
 from specviz.models.raven_net import Raven
-from specviz.training.raven_documents import Kind
+from specviz.training.raven_documents import LONGEST, Kind
 from specviz.training.raven_look import look
 from specviz.training.raven_steps import Plan, train
 from specviz.training.raven_text import Mixture, batches
@@ -56,7 +56,7 @@ def main(
     minutes: float = 60.0,
     rate: float = 3e-3,
     mean: Annotated[float, typer.Option(help="mean iterations")] = 16.0,
-    longest: Annotated[int, typer.Option(help="steps of a composed task at most")] = 10,
+    longest: Annotated[int, typer.Option(help="steps of a composed row at most")] = LONGEST,
     from_mean: Annotated[float, typer.Option(help="mean at the beginning; 0: no growth")] = 0.0,
     from_longest: Annotated[int, typer.Option(help="longest then; 0: no growth")] = 0,
     rows: int = 8,

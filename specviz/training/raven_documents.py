@@ -34,7 +34,12 @@ def held_out(user: str) -> bool:
     return hashlib.blake2s(user.encode()).digest()[0] % 20 == 0
 
 
-def make(kind: Kind, rng: random.Random, longest: int = 10, queries: int = 5) -> Document:
+LONGEST, QUERIES = 24, 4  # steps and answers of a composed task, where nothing else is said
+
+
+def make(
+    kind: Kind, rng: random.Random, longest: int = LONGEST, queries: int = QUERIES
+) -> Document:
     """A generated document of any kind but school.
 
     ``longest`` and ``queries`` bound steps and answers of composed tasks.

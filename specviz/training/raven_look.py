@@ -14,7 +14,7 @@ from torch import Tensor
 from specviz.models.raven_net import Raven
 from specviz.training.raven_documents import COMPOSED, Document, Kind, held_out, make
 from specviz.training.raven_steps import forward
-from specviz.training.raven_text import ASSISTANT, PAD, encode, school
+from specviz.training.raven_text import ASSISTANT, PAD, encode, school, token_id
 
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 LOOKED_AT: tuple[Kind, ...] = (*COMPOSED, "words", "code")
@@ -68,7 +68,7 @@ def readouts(net: Raven, rows: Sequence[list[int]], depths: Sequence[int]) -> li
 
 def first_answer(reply: Sequence[int], tokenizer: Tokenizer) -> int:
     """Where in the reply tokens of a composed task the first answer stands."""
-    return list(reply).index(tokenizer.token_to_id("=")) + 1
+    return list(reply).index(token_id(tokenizer, "=")) + 1
 
 
 def curve(net: Raven, tokenizer: Tokenizer, kind: Kind, documents: Sequence[Document]) -> Curve:

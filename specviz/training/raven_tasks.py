@@ -1,9 +1,9 @@
 """Composed tasks: one token answers a question that takes several dependent steps.
 
 Nothing between question and answer is written out, so the steps have to happen in depth. Two kinds:
-``cups`` (a shell game with three cups) and ``sums`` (running sums modulo 5). Both have few facts a
-step, and the steps of a row stand side by side: sums modulo 10 and rows that name each other stayed
-at chance in short runs. :func:`arithmetic` is a single step with larger numbers.
+``cups`` (a shell game with three cups) and ``sums`` (digits added up modulo 5). Both have few facts
+a step, a token for each, side by side: sums modulo 10 and rows that name each other stayed at
+chance in short runs. :func:`arithmetic` is a single step with larger numbers.
 """
 
 from __future__ import annotations
@@ -67,14 +67,12 @@ def cups_row(rng: random.Random, steps: int) -> Row:
 
 
 def sums_row(rng: random.Random, steps: int) -> Row:
-    """``3+4-2``: the value is taken modulo 5, and so may be what is left after every step."""
+    """``3 4 2``: digits to add up; the value is their sum modulo 5."""
     values = [rng.randrange(MODULUS)]
-    parts = [str(values[0])]
-    for _ in range(steps):
-        digit, sign = rng.randint(1, MODULUS - 1), rng.choice("+-")
-        values.append((values[-1] + digit if sign == "+" else values[-1] - digit) % MODULUS)
-        parts.append(f"{sign}{digit}")
-    return Row(tuple(parts), tuple(values))
+    digits = rng.choices(range(1, MODULUS), k=steps)
+    for digit in digits:
+        values.append((values[-1] + digit) % MODULUS)
+    return Row((str(values[0]), *(f" {digit}" for digit in digits)), tuple(values))
 
 
 def _task(
@@ -103,7 +101,7 @@ def _task(
 
 MAKERS = {
     "cups": _task("cups", "Cups:", cups_row),
-    "sums": _task("sums", f"Modulo {MODULUS}:", sums_row),
+    "sums": _task("sums", f"Sum modulo {MODULUS}:", sums_row),
 }
 """Task of a kind from a generator, the longest row in steps, and the count of rows."""
 

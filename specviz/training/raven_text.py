@@ -19,6 +19,7 @@ SPECIALS = ("<|pad|>", "<|begin_text|>", "<|user|>", "<|assistant|>", "<|end_tur
 PAD, BEGIN, USER, ASSISTANT, END = range(5)
 # Letters in words, single digits, single marks: sums stay aligned and names stay whole.
 SPLIT = r"'(?:s|t|re|ve|m|ll|d)\b| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9]|\s+(?!\S)|\s+"
+STEPS = 100  # of a composed task, all its rows together
 CALCULATOR = re.compile(r"<<[^>]*>>")
 
 
@@ -48,6 +49,13 @@ def build_tokenizer(documents: list[Document], vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
+def token_id(tokenizer: Tokenizer, token: str) -> int:
+    """The id of a ``token`` that every tokenizer made here has: a digit or mark is one alone."""
+    found: int | None = tokenizer.token_to_id(token)
+    assert found is not None, f"no token {token!r}"
+    return found
+
+
 @dataclass(frozen=True)
 class Encoded:
     """``ids`` [n] of a document; ``targets`` [n]: what to say where the one before was the last
@@ -70,12 +78,12 @@ def encode(tokenizer: Tokenizer, document: Document) -> Encoded:
     random_given = document.kind in (*COMPOSED, "arithmetic")
     ids = [BEGIN, USER, *asked.ids, ASSISTANT, *reply, END]
     counts = [0.0, 0.0, *[0.0 if random_given else 1.0] * len(asked.ids), 0.0]
-    mark = tokenizer.token_to_id("=") if document.kind in COMPOSED else None
+    mark = token_id(tokenizer, "=") if document.kind in COMPOSED else None
     answered = [2.0 if before == mark else 1.0 for before in [ASSISTANT, *reply[:-1]]]
     targets, weights = list(ids), [*counts, *answered, 1.0]
     after = {end: i for i, (_, end) in enumerate(asked.offsets, start=3)}
     for end, value in document.notes:
-        targets[after[end]] = tokenizer.token_to_id(value)
+        targets[after[end]] = token_id(tokenizer, value)
         weights[after[end]] = 1.0
     return Encoded(ids, targets, weights)
 
@@ -96,7 +104,8 @@ class Mixture:
                 yield self.rng.choice(self.school)
                 continue
             longest = self.rng.randint(2, self.longest)
-            document = make(kind, self.rng, longest, self.rng.randint(3, 8))
+            queries = min(self.rng.randint(3, 8), max(1, STEPS // longest))
+            document = make(kind, self.rng, longest, queries)
             if not held_out(document.user):
                 yield document
 

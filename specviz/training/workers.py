@@ -31,7 +31,7 @@ class Workers:
         found = [p.grad for p in net.parameters() if p.grad is not None]
         flat = torch.cat([g.flatten() for g in found])
         dist.all_reduce(flat)
-        for g, mean in zip(found, flat.split([g.numel() for g in found]), strict=True):
+        for g, mean in zip(found, torch.split(flat, [g.numel() for g in found]), strict=True):
             g.copy_(mean.view_as(g) / self.count)
 
     def agree(self, value: float) -> float:

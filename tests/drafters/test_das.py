@@ -24,7 +24,7 @@ class Beside:
         self.model = self
         self.eos_ids, self.blocked_ids = frozenset({END}), frozenset({BLOCKED})
 
-    def depth_engine(self) -> RuleEngine:
+    def depth_engine(self, half: bool = False) -> RuleEngine:
         return self.engine
 
     def unused(self) -> None: ...

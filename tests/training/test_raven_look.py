@@ -70,7 +70,7 @@ def test_shares_are_of_reply_tokens(tokenizer: Tokenizer, monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(raven_look, "readouts", said)
-    document = Document("sums", "1+2;4", "1+2=3;4=4")
+    document = Document("sums", "1 2;4", "1 2=3;4=4")
     net, _ = load(Path("nowhere"), replace(CONFIG, n_embd=32, n_heads=4, intermediate_size=48))
     reply = len(encode(tokenizer, document).ids) - 1
     reply -= encode(tokenizer, document).ids.index(ASSISTANT)

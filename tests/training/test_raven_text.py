@@ -79,18 +79,18 @@ def test_the_mixture_keeps_its_shares(path: Path) -> None:
 def test_answers_of_composed_tasks_count_and_what_was_drawn_at_random_does_not(
     tokenizer: Tokenizer,
 ) -> None:
-    read = encode(tokenizer, Document("sums", "1+2", "1+2=3;4=4"))
+    read = encode(tokenizer, Document("sums", "1 2", "1 2=3;4=4"))
     words = [tokenizer.id_to_token(i) for i in read.ids]
     assert words == [
-        "<|begin_text|>", "<|user|>", "1", "+", "2", "<|assistant|>",
-        "1", "+", "2", "=", "3", ";", "4", "=", "4", "<|end_turn|>",
+        "<|begin_text|>", "<|user|>", "1", "Ġ2", "<|assistant|>",
+        "1", "Ġ2", "=", "3", ";", "4", "=", "4", "<|end_turn|>",
     ]  # fmt: skip
     assert read.targets == read.ids
-    assert read.weights == [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 1, 1, 1, 2, 1]
+    assert read.weights == [0, 0, 0, 0, 0, 1, 1, 1, 2, 1, 1, 1, 2, 1]
 
 
 @pytest.mark.parametrize(
-    ("kind", "title", "ends"), [("cups", "Cups:", "123xyz"), ("sums", "Modulo 5:", "01234")]
+    ("kind", "title", "ends"), [("cups", "Cups:", "123xyz"), ("sums", "Sum modulo 5:", "01234")]
 )
 def test_notes_are_taught_where_their_steps_end_and_never_become_text(
     tokenizer: Tokenizer, kind: Kind, title: str, ends: str
@@ -107,7 +107,7 @@ def test_notes_are_taught_where_their_steps_end_and_never_become_text(
     for before, value in taught:  # the last row so far is worth that
         so_far = before.removeprefix(f"{title}\n").split(";")[-1]
         if kind == "sums":
-            assert eval(so_far) % 5 == int(value)
+            assert sum(map(int, so_far.split())) % 5 == int(value)
         else:
             start, *swaps = so_far.split()
             for pair in ({"x": "12", "y": "23", "z": "13"}[s] for s in swaps):
