@@ -1,0 +1,288 @@
+"""The network of EAGLE-3 heads: target features in, guesses over a small vocabulary out.
+
+Weight names are those of the public checkpoints (Li and others, arXiv 2503.01840). Keys leave the
+layer before any rotation and are turned when they are read, at whatever positions the reader gives
+them; attention is a callable, so training and drafting share these few lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from specviz.models.raven_net import Norm
+
+# (queries, keys, values), [batch, heads, n, width] before any rotation -> the shape of the queries;
+# keys and values may have fewer heads, each shared by a group of query heads.
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """Sizes of one head, and the places where published heads differ.
+
+    ``aux_layers``: the target's layers whose inputs are the features. ``norm_before_residual``: the
+    residual is the normed state. ``norm_before_fc``: one norm over all features together.
+    ``fc_norm``: one norm for each feature. ``norm_output``: the state that is carried on is normed.
+    ``max_positions``: positions that the head was trained for, as its file says.
+    """
+
+    hidden_size: int
+    target_hidden_size: int
+    intermediate_size: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocab_size: int
+    draft_vocab_size: int
+    aux_layers: tuple[int, ...]
+    rope_theta: float = 10_000.0
+    norm_eps: float = 1e-6
+    max_positions: int = 2048
+    attention_bias: bool = False
+    norm_before_residual: bool = False
+    norm_before_fc: bool = False
+    fc_norm: bool = False
+    norm_output: bool = False
+
+    @property
+    def feature_width(self) -> int:
+        """Channels of the features of one position, all layers together."""
+        return self.target_hidden_size * len(self.aux_layers)
+
+
+def rotate(x: Tensor, positions: Tensor, theta: float) -> Tensor:
+    """Turn channel i with channel i + width / 2, the way Llama does.
+
+    ``x`` [batch, heads, n, width]; ``positions`` [n], whole or not. Angles are computed in float64:
+    in float32 they would be off by 0.06 at a million positions.
+    """
+    width = x.shape[-1]
+    steps = torch.arange(0, width, 2, dtype=torch.float64, device=x.device) / width
+    angles = torch.outer(positions.to(x.device, torch.float64), theta**-steps)
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    cos, sin = angles.cos().to(wide), angles.sin().to(wide)
+    left, right = x.to(wide).chunk(2, dim=-1)
+    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1).to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Projections of embedding and state side by side."""
+
+    def __init__(self, config: HeadConfig) -> None:
+        super().__init__()
+        self.width = config.head_dim
+        both, bias = 2 * config.hidden_size, config.attention_bias
+        inner = config.heads * config.head_dim
+        self.q_proj = nn.Linear(both, inner, bias=bias)
+        self.k_proj = nn.Linear(both, config.kv_heads * config.head_dim, bias=bias)
+        self.v_proj = nn.Linear(both, config.kv_heads * config.head_dim, bias=bias)
+        self.o_proj = nn.Linear(inner, config.hidden_size, bias=False)
+
+    def forward(self, x: Tensor, attend: Attend) -> Tensor:
+        """``x`` [batch, n, 2 hidden] to [batch, n, hidden]."""
+
+        def heads(projection: nn.Linear) -> Tensor:
+            return projection(x).unflatten(-1, (-1, self.width)).transpose(1, 2)
+
+        out = attend(heads(self.q_proj), heads(self.k_proj), heads(self.v_proj))
+        mixed: Tensor = self.o_proj(out.transpose(1, 2).flatten(2))
+        return mixed
+
+
+class Mlp(nn.Module):
+    """Gated feed-forward layer."""
+
+    def __init__(self, config: HeadConfig) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape of ``x`` kept."""
+        out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return out
+
+
+class Layer(nn.Module):
+    """The only decoder layer."""
+
+    def __init__(self, config: HeadConfig) -> None:
+        super().__init__()
+        self.normed_residual = config.norm_before_residual
+        self.self_attn = Attention(config)
+        self.mlp = Mlp(config)
+        self.input_layernorm = Norm(config.hidden_size, config.norm_eps)
+        self.hidden_norm = Norm(config.hidden_size, config.norm_eps)
+        self.post_attention_layernorm = Norm(config.hidden_size, config.norm_eps)
+
+    def forward(self, state: Tensor, embedded: Tensor, attend: Attend) -> Tensor:
+        """``state`` and ``embedded`` [batch, n, hidden] to the next state of that shape."""
+        normed = self.hidden_norm(state)
+        both = torch.cat([self.input_layernorm(embedded), normed], dim=-1)
+        x = self.self_attn(both, attend) + (normed if self.normed_residual else state)
+        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return out
+
+
+class EagleHead(nn.Module):
+    """The whole head. Embeddings are the target's: callers give them, nothing here stores them.
+
+    ``d2t`` [draft vocabulary]: what to add to a draft id to get the target's. ``t2d`` [vocabulary]:
+    which of the target's tokens can be guessed.
+    """
+
+    d2t: Tensor
+    t2d: Tensor
+
+    def __init__(self, config: HeadConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.fc = nn.Linear(config.feature_width, config.hidden_size, bias=False)
+        if config.norm_before_fc:
+            self.input_norm = Norm(config.feature_width, config.norm_eps)
+        if config.fc_norm:
+            self.fc_norm = nn.ModuleList(
+                Norm(config.target_hidden_size, config.norm_eps) for _ in config.aux_layers
+            )
+        self.midlayer = Layer(config)
+        self.norm = Norm(config.hidden_size, config.norm_eps)
+        self.lm_head = nn.Linear(config.hidden_size, config.draft_vocab_size, bias=False)
+        first = torch.arange(config.vocab_size) < config.draft_vocab_size
+        self.register_buffer("d2t", torch.zeros(config.draft_vocab_size, dtype=torch.long))
+        self.register_buffer("t2d", first)
+
+    def condense(self, features: Tensor) -> Tensor:
+        """Features of the target [.., layers x target hidden] to states [.., hidden]."""
+        if self.config.norm_before_fc:
+            features = self.input_norm(features)
+        if self.config.fc_norm:
+            parts = features.chunk(len(self.config.aux_layers), dim=-1)
+            pairs = zip(self.fc_norm, parts, strict=True)
+            features = torch.cat([norm(part) for norm, part in pairs], dim=-1)
+        state: Tensor = self.fc(features)
+        return state
+
+    def step(self, state: Tensor, embedded: Tensor, attend: Attend) -> tuple[Tensor, Tensor]:
+        """One pass of the layer: the state that is carried on [b, n, hidden], logits [b, n, draft
+        vocabulary]."""
+        out = self.midlayer(state, embedded, attend)
+        normed = self.norm(out)
+        return (normed if self.config.norm_output else out), self.lm_head(normed)
+
+    def choose(self, tokens: Tensor) -> None:
+        """Guess among exactly these tokens of the target, ascending [draft vocabulary]."""
+        self.d2t.copy_(tokens - torch.arange(len(tokens)))
+        self.t2d.zero_()
+        self.t2d[tokens] = True
+
+    def target_ids(self) -> Tensor:
+        """The target's token for every draft id [draft vocabulary]."""
+        return torch.arange(len(self.d2t), device=self.d2t.device) + self.d2t
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What the layer can look at: ``keys`` (before rotation) and ``values`` [b, heads, c, width].
+
+    One entry stands for one pair of a state and the token that follows it.
+    """
+
+    keys: Tensor
+    values: Tensor
+
+    def __len__(self) -> int:
+        return self.keys.shape[2]
+
+    def take(self, rows: Tensor) -> Entries:
+        """The entries ``rows`` [r] only, in that order."""
+        return Entries(self.keys.index_select(2, rows), self.values.index_select(2, rows))
+
+    def plus(self, more: Entries) -> Entries:
+        """These, then ``more``."""
+        keys = torch.cat([self.keys, more.keys], dim=2)
+        return Entries(keys, torch.cat([self.values, more.values], dim=2))
+
+
+def draft(
+    head: EagleHead,
+    state: Tensor,
+    embedded: Tensor,
+    positions: Tensor,
+    past: Entries | None,
+    seen: Tensor,
+) -> tuple[Tensor, Tensor, Entries]:
+    """One pass over n new pairs: their states, their logits, and their entries.
+
+    ``state``, ``embedded`` [b, n, hidden]; ``seen`` [n, c + n]: which entries each of them looks
+    at, those of ``past`` first; ``positions`` [c + n] of all of these, the new ones' last: nothing
+    else says where an entry stands. A row of ``seen`` must not be empty.
+    """
+    new: list[Entries] = []
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        new.append(Entries(k, v))
+        every = past.plus(new[0]) if past is not None else new[0]
+        theta = head.config.rope_theta
+        turned = rotate(q, positions[-q.shape[2] :], theta)
+        keys = rotate(every.keys, positions, theta)
+        return F.scaled_dot_product_attention(
+            turned, keys, every.values, attn_mask=seen, enable_gqa=True
+        )
+
+    carried, logits = head.step(state, embedded, attend)
+    return carried, logits, new[0]
+
+
+def rollout(head: EagleHead, features: Tensor, embedded: Tensor, steps: int) -> list[Tensor]:
+    """Training-time test: logits [b, t, draft vocabulary] of each of ``steps`` steps.
+
+    ``features`` [b, t, layers x target hidden] of t positions; ``embedded`` [b, t + steps - 1,
+    hidden] of the tokens that follow them: column p of step i reads its own state of step i - 1
+    and embedding p + i, looks at the entries that step 0 made up to p and at its own of the steps
+    1 to i, and stands at position p + i. That is what drafting a chain behind every p computes.
+    Source: arXiv 2503.01840, section 3.
+    """
+    columns = features.shape[1]
+    place = torch.arange(columns, device=features.device)
+    theta = head.config.rope_theta
+    made: list[tuple[Tensor, Tensor]] = []
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        groups = q.shape[1] // k.shape[1]
+        here = place + len(made)
+        turned = rotate(q, here, theta)
+        made.append((_shared(rotate(k, here, theta), groups), _shared(v, groups)))
+        return _ahead(turned, made)
+
+    state, found = head.condense(features), []
+    for step in range(steps):
+        state, logits = head.step(state, embedded[:, step : step + columns], attend)
+        found.append(logits)
+    return found
+
+
+def _shared(x: Tensor, groups: int) -> Tensor:
+    return x.repeat_interleave(groups, dim=1)
+
+
+def _ahead(q: Tensor, made: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """Attention to the first step's entries causally, to those of later ones in the own column."""
+    (keys, values), later = made[0], made[1:]
+    if not later:
+        return F.scaled_dot_product_attention(q, keys, values, is_causal=True)
+    scale = q.shape[-1] ** -0.5
+    columns = q.shape[2]
+    hidden = torch.ones(columns, columns, dtype=torch.bool, device=q.device).triu(1)
+    before = (q @ keys.transpose(-1, -2)).masked_fill(hidden, -torch.inf)
+    own = [(q * k).sum(-1, keepdim=True) for k, _ in later]
+    weights = (torch.cat([before, *own], dim=-1) * scale).softmax(-1).to(values.dtype)
+    out = weights[..., :columns] @ values
+    for i, (_, v) in enumerate(later):
+        out = out + weights[..., columns + i, None] * v
+    return out
