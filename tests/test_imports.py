@@ -54,7 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "tracefile", "files", "recorder", "catalog", "training.raven_documents",
         "training.raven_tasks",
     },
-    "training": {*PURE, "models", "inputs"},
+    "training": {*PURE, "files", "models", "inputs"},
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.registry", "changes",
