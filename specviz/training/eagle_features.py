@@ -158,9 +158,11 @@ def write(
     kept = Shards(folder)
     number, total = kept.count, kept.rows
     left = list(exchanges[len(kept) :])
-    for i in range(len(kept)):
-        if tuple(kept[i].tokens.tolist()) != exchanges[i].tokens:
-            raise InputError(f"{folder} holds features of other answers: give another folder.")
+    same = len(kept) <= len(exchanges) and all(
+        tuple(kept[i].tokens.tolist()) == exchanges[i].tokens for i in range(len(kept))
+    )
+    if not same:
+        raise InputError(f"{folder} holds features of other answers: give another folder.")
     while left:
         ends = np.cumsum([len(e.tokens) for e in left])
         count = max(1, int(np.searchsorted(ends, rows, side="right")))
