@@ -19,7 +19,7 @@ import typer
 from torch import Tensor
 
 from specviz.models import smollm2
-from specviz.models.base import Message
+from specviz.models.base import InputError, Message
 from specviz.models.hf import HFModel
 from specviz.training.eagle_exchanges import FILE, Exchange, Source, append, resume
 from specviz.training.eagle_prompts import Prompt, stream
@@ -172,4 +172,7 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    try:
+        typer.run(main)
+    except InputError as error:
+        raise SystemExit(str(error)) from None

@@ -226,4 +226,7 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    try:
+        typer.run(main)
+    except InputError as error:
+        raise SystemExit(str(error)) from None
