@@ -18,6 +18,7 @@ from specviz.models.base import Capture, Inputs, Message, cpu_name
 from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
 from specviz.models.hf_facts import Facts
+from specviz.models.hf_features import FeatureSession
 from specviz.models.hf_pack import pack
 from specviz.models.hf_text import TextCodec
 from specviz.models.session import TreeSession, verification_costs, visible
@@ -70,6 +71,10 @@ class HFModel:
         """A session with an empty cache."""
         return TreeSession(self, capture)
 
+    def open_tapped(self, layers: Sequence[int], capture: Capture = Capture()) -> FeatureSession:
+        """A session that also keeps what ``layers`` read; see FeatureSession."""
+        return FeatureSession(self, capture, layers)
+
     def pack(self) -> None:
         """Lay out linear weights for the CPU, where that is checked to help."""
         with self._lock:
@@ -100,6 +105,27 @@ class HFModel:
         The pass appends its rows to the layers of ``cache`` but does not count them. ``keep``:
         the nodes whose logits are wanted, None for all.
         """
+        return self._pass(cache, tree, keep, ())[0]
+
+    def run_tapped(
+        self,
+        cache: BufferCache,
+        tree: DraftTree,
+        keep: Sequence[int] | None,
+        layers: Sequence[int],
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits of ``run``, and what ``layers`` read at every node [rows, layers x hidden]."""
+        logits, states = self._pass(cache, tree, keep, layers)
+        return logits, torch.cat([states[layer][0] for layer in layers], dim=-1)
+
+    def _pass(
+        self,
+        cache: BufferCache,
+        tree: DraftTree,
+        keep: Sequence[int] | None,
+        layers: Sequence[int],
+    ) -> tuple[torch.Tensor, Any]:
+        """Logits, and the inputs [1, rows, hidden] of ``layers`` by number."""
         base = cache.length
         positions = base + np.array(tree.depths)
         ids = torch.tensor([tree.tokens], device=self.net.device)
@@ -115,12 +141,12 @@ class HFModel:
                     cache=cache,
                     use_cache=True,
                     logits_to_keep=wanted,
+                    output_hidden_states=list(layers) or False,
                 )
             except BaseException:
                 cache.rewind()
                 raise
-        logits: torch.Tensor = out.logits[0]
-        return logits
+        return out.logits[0], out.hidden_states
 
     def _masks(
         self, base: int, tree: DraftTree, positions: np.ndarray

@@ -111,7 +111,7 @@ class TreeSession(Generic[C]):
     def logits(self, tree: DraftTree) -> torch.Tensor:
         """Raw logits [len(tree), V] behind ``verify``: for checks that rounding would hide."""
         self._tree = None
-        logits = self.model.run(self._cache, tree)
+        logits = self._run(self._cache, tree)
         self._cache.rewind()
         self._tree = tree
         return logits
@@ -153,9 +153,13 @@ class TreeSession(Generic[C]):
         self._tree = None
 
     def _append(self, cache: C, tokens: Sequence[int], keep: Sequence[int] | None) -> torch.Tensor:
-        logits = self.model.run(cache, chain(tokens), keep)
+        logits = self._run(cache, chain(tokens), keep)
         cache.advance(len(tokens))
         return logits
+
+    def _run(self, cache: C, tree: DraftTree, keep: Sequence[int] | None = None) -> torch.Tensor:
+        """Every pass goes through here."""
+        return self.model.run(cache, tree, keep)
 
     def _rank(
         self, logits: torch.Tensor, asked: tuple[Sequence[int], Sequence[int]] = ((), ())

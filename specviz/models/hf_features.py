@@ -1,0 +1,76 @@
+"""A session that keeps what chosen layers of its model read, for heads that draft from it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from specviz.models.base import Capture, Inputs, Scores
+from specviz.models.hf_cache import BufferCache
+from specviz.models.session import TreeSession
+from specviz.trace import Progress
+from specviz.tree import DraftTree
+
+if TYPE_CHECKING:
+    from specviz.models.hf import HFModel
+
+
+class FeatureSession(TreeSession[BufferCache]):
+    """The passes of prefill and verification also give the inputs of ``layers``: no second pass.
+
+    Features of rejected rows are dropped with them.
+    """
+
+    def __init__(self, model: HFModel, capture: Capture, layers: Sequence[int]) -> None:
+        super().__init__(model, capture)
+        self.layers = tuple(layers)
+        self._tapped = model
+        self._last: Tensor | None = None
+        self._kept: list[Tensor] = []
+
+    def take_features(self) -> Tensor:
+        """Features [n, layers x hidden] of the committed positions since the last call, in order.
+
+        They belong to the cached tokens: the last emitted one has none yet.
+        """
+        assert self._kept, "no position was committed since the last call"
+        found = torch.cat(self._kept)
+        self._kept = []
+        return found
+
+    def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
+        """As ever; the features of every chunk count at once."""
+        self._kept = []
+        return (yield from super().prefill(inputs))
+
+    def commit(self, path: Sequence[int]) -> None:
+        """As ever; keeps the features of the same rows."""
+        super().commit(path)
+        assert self._last is not None, "commit needs a verified tree"
+        self._kept.append(self._last[list(path)])
+        self._last = None
+
+    def close(self) -> None:
+        """Free cache and features."""
+        super().close()
+        self._last, self._kept = None, []
+
+    def _run(
+        self, cache: BufferCache, tree: DraftTree, keep: Sequence[int] | None = None
+    ) -> Tensor:
+        if cache is not self._cache:  # teacher-forced scoring: not a pass of this run
+            return super()._run(cache, tree, keep)
+        logits, self._last = self._tapped.run_tapped(cache, tree, keep, self.layers)
+        return logits
+
+    def _append(
+        self, cache: BufferCache, tokens: Sequence[int], keep: Sequence[int] | None
+    ) -> Tensor:
+        logits = super()._append(cache, tokens, keep)
+        if cache is self._cache and self._last is not None:
+            self._kept.append(self._last)
+            self._last = None
+        return logits
