@@ -14,9 +14,9 @@ from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, Drafter
 from specviz.drafters.memory import Level, Snapshot, make_row, model_key
 from specviz.drafters.recap import Recap
+from specviz.evidence import Written
 from specviz.models.base import Model, Scores, Session
 from specviz.models.toy import ToyModel
-from specviz.trace import Written
 from specviz.tree import DraftTree
 
 

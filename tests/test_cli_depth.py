@@ -10,8 +10,9 @@ import pytest
 
 from specviz import cli, load, waves
 from specviz.audit import audit
+from specviz.evidence import WaveEvidence
 from specviz.models.toy import ToyModel
-from specviz.trace import Step, Trace, WaveEvidence
+from specviz.trace import Step, Trace
 from tests.fake_depth import deep_rhyme
 
 

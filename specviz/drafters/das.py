@@ -21,8 +21,8 @@ from specviz.drafters.depth import (
     guess,
     useful,
 )
+from specviz.evidence import Cell, WaveEvidence
 from specviz.models.base import Model, Scores, Session
-from specviz.trace import Cell, WaveEvidence
 
 
 @dataclass

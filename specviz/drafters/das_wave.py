@@ -23,6 +23,7 @@ from specviz.drafters.depth import (
     useful,
 )
 from specviz.drafters.wave_size import Plan, Shape, WaveSize
+from specviz.evidence import Cell, WaveEvidence
 from specviz.models.base import (
     DepthEngine,
     InputError,
@@ -30,7 +31,6 @@ from specviz.models.base import (
     Scores,
     Session,
 )
-from specviz.trace import Cell, WaveEvidence
 
 WIDEST, LONGEST = 64, 32  # positions of a block, rounds of a draft
 

@@ -8,9 +8,10 @@ import pytest
 
 from specviz.decoding import check_fit, decode
 from specviz.drafters import create
+from specviz.evidence import WaveEvidence
 from specviz.models.base import InputError, Inputs, Scores, Unsupported
 from specviz.models.toy import ToyModel, random_logits, rhyme_model
-from specviz.trace import Step, WaveEvidence
+from specviz.trace import Step
 from tests.fake_depth import DepthToy, RuleEngine
 
 END, BLOCKED = 20, 30
