@@ -37,7 +37,8 @@ def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
               window.root = fresh.shadowRoot;
             }"""
         )
-        wait(page, "root.querySelector('.chip')")
+        wait(page, "root.childElementCount > 0")
+        page.wait_for_timeout(80)
         return page
 
     return show_
