@@ -94,8 +94,7 @@ def run(job: Job) -> Generator[Event, None, None]:
     drafter = create(job.decoder, job.knobs)
     messages = job.messages()
     entry = registry.find(job.model)
-    if entry.kind != "toy":  # before weights are loaded in vain
-        check_abilities(entry.label, entry.supports, drafter)
+    check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
     lock = _device_lock(_device(entry, job.device))
     while not lock.acquire(timeout=0.2):
