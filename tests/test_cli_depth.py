@@ -88,7 +88,7 @@ def test_waves_can_be_reported_compared_replayed_and_changed(
         "coupled", "mature-v", "deep-keys", "no-carry",
     ]  # fmt: skip
     changed = said("whatif", wave, "--change", "no-carry", "--change", "smaller-block")
-    assert "With no states carried from round to round and blocks of up to 8 positions" in changed
+    assert "With no states carried from round to round and blocks of up to 10 positions" in changed
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ def main(
 
         stream = batches(tokenizer, mixture, rows, width)
         seen = train(net, stream, plan, history, grow, keep, say, workers=workers)
+        workers.leave()
         if workers.rank > 0:
             return
         save(net, out, seen)

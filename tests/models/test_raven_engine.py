@@ -11,7 +11,7 @@ import torch
 
 from specviz.models.base import DepthEngine
 from specviz.models.raven import RavenModel
-from specviz.models.raven_engine import RavenEngine, _guesses
+from specviz.models.raven_engine import _guesses
 from specviz.models.raven_pass import Causal
 from specviz.models.session import chain
 from specviz.tree import DraftTree
@@ -231,26 +231,3 @@ def test_the_first_among_equal_logits_is_the_guess():
     e = math.e
     expected = (e**2 / (2 * e**2 + e + 1), e**3 / (2 * e**3 + 2))
     assert guesses.probabilities == pytest.approx(expected, abs=1e-6)
-
-
-def test_an_engine_in_half_precision_is_near_and_the_model_stays_exact(model: RavenModel):
-    plain = Plain(model)
-    session = opened(model, PROMPT)
-    found = []
-    for half in (False, True):
-        engine = session.depth_engine(half)
-        engine.begin(ROOT, DEPTH, DEPTH)
-        engine.grow([12, 40, 7])
-        engine.refine(3)
-        found.append(engine.read().probabilities)
-    exact, rough = map(torch.tensor, found)
-    assert 1e-7 < (exact - rough).abs().max() < 0.05
-    tokens = (*PROMPT, ROOT, 12, 40, 7)
-    logits = model.run(model.cache(), chain(tokens))
-    assert torch.allclose(logits, plain.logits(list(tokens), DEPTH), atol=EXACT)
-
-
-def test_what_is_bfloat16_already_is_not_copied():
-    model = tiny_raven(DEPTH, dtype=torch.bfloat16)
-    engine = model.open().depth_engine(half=True)
-    assert isinstance(engine, RavenEngine) and engine.lean is model.lean
