@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.compare import first_difference
-from specviz.trace import Cell, Round, Run, Step, Trace, WaveEvidence
+from specviz.evidence import Cell, Round, WaveEvidence
+from specviz.trace import Run, Step, Trace
 
 
 def audit(trace: Trace) -> tuple[str, ...]:

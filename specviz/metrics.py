@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.budget import Curve
-from specviz.trace import Candidate, Hit, Lookup, MemoryEvidence, Run, Step, Trace
+from specviz.evidence import Candidate, Hit, Lookup, MemoryEvidence
+from specviz.trace import Run, Step, Trace
 from specviz.waves import applications, core_calls
 
 NOISE = 1.1  # a run may come out a tenth above its ceiling: both were timed on a living machine

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from specviz import catalog, metrics
-from specviz.trace import Step, StoredEvent, Trace, WaveEvidence
+from specviz.evidence import WaveEvidence
+from specviz.trace import Step, StoredEvent, Trace
 from specviz.tracefile import dumps
 
 VERSION = 1

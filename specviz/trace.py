@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, model_validator
+
+from specviz.evidence import Evidence, Index, Number, Record, Token, tokens_in
 
 SCHEMA = 2
 READABLE = (1, 2)  # what schema 1 lacks has a default
 
-# Bounds that no honest trace comes near: what lies beyond them breaks sums, charts or JSON.
-Token = Annotated[int, Field(ge=0, lt=2**31)]
-Index = Annotated[int, Field(ge=0, lt=2**31)]
 Elapsed = Annotated[float, Field(ge=0, le=1e7)]
-Number = Annotated[float, Field(ge=-1e9, le=1e9)]
-Order = Annotated[int, Field(ge=1, le=3)]
 LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token above zero
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
@@ -34,11 +31,7 @@ class TraceError(ValueError):
     """A trace cannot be read; the message is one sentence for a person."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Event(_Record):
+class _Event(Record):
     role: Role = "decoder"
     pieces: dict[Token, Piece] = Field(default_factory=dict)
     specials: tuple[Token, ...] = ()
@@ -53,14 +46,14 @@ class Progress(_Event):
     total: int
 
 
-class Turn(_Record):
+class Turn(Record):
     """One message of the prompt, as a person wrote it."""
 
     role: Literal["system", "user", "assistant"]
     text: str
 
 
-class Costs(_Record):
+class Costs(Record):
     """What one target pass costs on this machine: ``seconds[i]`` is the least of a few passes
     over ``rows[i]`` rows (at least two, ascending from 1) behind ``context`` cached tokens."""
 
@@ -111,7 +104,7 @@ class Header(_Event):
     reused: bool = False
 
 
-class Rows(_Record):
+class Rows(Record):
     """Predictions read off the prompt: ``ids[i]``/``logps[i]`` follow prompt position i's token."""
 
     positions: tuple[Index, ...] = ()
@@ -131,7 +124,7 @@ class Prefill(_Event):
     rows: Rows = Rows()
 
 
-class Node(_Record):
+class Node(Record):
     """One verified node. Node 0 is the root.
 
     ``order``: rank in the order in which the drafter grew the tree. ``score``: the drafter's
@@ -154,139 +147,13 @@ class Node(_Record):
     entropy: Number | None = None
 
 
-class Seconds(_Record):
+class Seconds(Record):
     """Seconds of one step. ``draft`` holds proposing and memory updates; ``total`` is all of it."""
 
     draft: Elapsed
     verify: Elapsed
     commit: Elapsed
     total: Elapsed
-
-
-class Written(NamedTuple):
-    """Who wrote a memory row: step (-1: read off the prompt, -2: an earlier request), the node (or
-    prompt position) there, and whether that node's branch was accepted (also then)."""
-
-    step: Annotated[int, Field(ge=-2, lt=2**31)]
-    node: Index
-    accepted: bool
-
-
-class Hit(_Record):
-    """One memory level had an answer for one context.
-
-    ``weight`` = base x max(1 - entropy, floor) ** gamma, normalised over the levels that hit;
-    ``entropy`` in [0, 1] : truncated, the tail as one symbol, over ln(k + 1).
-    """
-
-    level: Order
-    key: tuple[Token, ...]
-    ids: tuple[Token, ...]
-    probs: tuple[Number, ...]
-    base: Number
-    entropy: Number
-    weight: Number
-    written: Written
-
-
-Cut = Literal["", "cost", "budget", "width", "depth", "end", "score", "blocked", "repeat"]
-
-
-class Candidate(NamedTuple):
-    """A mixed candidate before the cut: token, mixed probability, level (or 0 for a copied
-    continuation) that gave most of it, the node it became (-1: none) and why not ("cost": a larger
-    tree would have cost more than it brings; "end": the answer could not have been that long)."""
-
-    token: Token
-    probability: Number
-    level: Annotated[int, Field(ge=-2, le=3)]
-    node: int
-    cut: Cut
-
-
-class Lookup(_Record):
-    """What memory answered at ``node``; ``expanded`` is false when the tree did not ask there and
-    the question was put afterwards, to learn what memory knew."""
-
-    node: Index
-    expanded: bool
-    hits: tuple[Hit, ...]
-    candidates: tuple[Candidate, ...]
-
-
-class Tally(NamedTuple):
-    """For one memory level along the committed path: positions asked, answered, answered right
-    (its most probable token was the target's pick)."""
-
-    asked: Index
-    answered: Index
-    right: Index
-
-
-class Span(_Record):
-    """A continuation copied from the text so far: ``length`` last tokens equal those ending before
-    position ``start`` (in prompt + answer), ``tokens`` follow there; ``nodes`` they became."""
-
-    kind: Literal["span"]
-    length: int
-    start: int
-    tokens: tuple[Token, ...]
-    nodes: tuple[Index, ...]
-
-
-class MemoryEvidence(_Record):
-    """Everything the memories said in one step, before they were updated by it."""
-
-    kind: Literal["memory"]
-    lookups: tuple[Lookup, ...]
-    tallies: dict[Order, Tally]
-    sizes: dict[Order, Index]
-    copied: Span | None = None
-
-
-class Cell(NamedTuple):
-    """The guess for one position after one round: its token, the draft's probability of it, how
-    many core iterations the state that it was read from has had, and what became of it: guessed
-    for the first time, changed, unchanged, or no longer computed."""
-
-    token: Token
-    probability: Number
-    age: Index
-    state: Literal["new", "changed", "same", "frozen"]
-
-
-class Round(_Record):
-    """One refinement. ``cells[i]`` is the guess for the token ``i + 1`` places after the root; the
-    first ``parked`` of them were not computed again. ``iterations``: core calls made for it."""
-
-    iterations: Index
-    parked: Index
-    cells: Annotated[tuple[Cell, ...], Field(min_length=1)]
-
-
-class WaveEvidence(_Record):
-    """How a draft of a recurrent-depth model came about.
-
-    ``depth``: the target's own iterations. ``keys``, ``values``: the iteration of the full pass
-    whose keys and values of the prefix were read (1 to ``depth``; 0: as deep as the draft itself).
-    ``carry``: states went on from round to round. ``end``: why the last round was the last.
-    Work of drafting: ``calls`` of the core one after the other, ``applications`` = the sum of
-    positions over these calls, ``readouts`` = positions through coda and head.
-    """
-
-    kind: Literal["wave"]
-    depth: Index
-    keys: Index
-    values: Index
-    carry: bool
-    rounds: tuple[Round, ...]
-    end: Literal["settled", "rounds", "budget"]
-    calls: Index
-    applications: Index
-    readouts: Index
-
-
-Evidence = Annotated[MemoryEvidence | Span | WaveEvidence, Field(discriminator="kind")]
 
 
 class Step(_Event):
@@ -409,18 +276,8 @@ def token_ids(event: _Event) -> Iterator[int]:
             for node in event.nodes:
                 yield from (node.token, node.pick)
                 yield from (t for t, _ in node.top)
-            if isinstance(event.evidence, MemoryEvidence):
-                for lookup in event.evidence.lookups:
-                    yield from (c.token for c in lookup.candidates)
-                    for hit in lookup.hits:
-                        yield from hit.key
-                        yield from hit.ids
-                if event.evidence.copied is not None:
-                    yield from event.evidence.copied.tokens
-            elif isinstance(event.evidence, Span):
-                yield from event.evidence.tokens
-            elif isinstance(event.evidence, WaveEvidence):
-                yield from (c.token for r in event.evidence.rounds for c in r.cells)
+            if event.evidence is not None:
+                yield from tokens_in(event.evidence)
 
 
 def with_pieces(

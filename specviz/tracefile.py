@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from specviz.evidence import MemoryEvidence, Span
 from specviz.files import write_whole
 from specviz.trace import (
     ADAPTER,
@@ -19,10 +20,8 @@ from specviz.trace import (
     Event,
     Finish,
     Header,
-    MemoryEvidence,
     Prefill,
     Progress,
-    Span,
     Step,
     StoredEvent,
     Trace,

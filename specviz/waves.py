@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from specviz.trace import Run, WaveEvidence
+from specviz.evidence import WaveEvidence
+from specviz.trace import Run
 
 
 class Work(NamedTuple):

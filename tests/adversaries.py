@@ -14,9 +14,9 @@ from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, Drafter
 from specviz.drafters.memory import Level, Snapshot, make_row, model_key
 from specviz.drafters.recap import Recap
+from specviz.evidence import Written
 from specviz.models.base import Model, Scores, Session
 from specviz.models.toy import ToyModel
-from specviz.trace import Written
 from specviz.tree import DraftTree
 
 
@@ -155,13 +155,12 @@ DEPTH_KNOBS: list[tuple[str, dict[str, Any]]] = [
     ("das", {}),
     ("das", {"tokens": 32, "draft": 2, "keys": -1, "values": 8, "confidence": 0.01}),
     ("das", {"draft": 8, "keys": 3, "values": 0}),
-    ("das", {"draft": 3, "half": True}),
     ("das_wave", {}),
     ("das_wave", {"block": 64, "rounds": 5, "inner": 1, "first": 8, "widen": 16, "freeze": 1}),
     ("das_wave", {"keys": 0, "values": 0, "inner": 4, "freeze": 0}),
     ("das_wave", {"keys": 0, "carry": False, "freeze": 1, "block": 6, "first": 1}),
     ("das_wave", {"auto": True, "keys": 5, "values": 2}),
-    ("das_wave", {"half": True, "inner": 1, "freeze": 1}),
+    ("das_wave", {"block": 16, "rounds": 8, "inner": 2, "widen": 2, "freeze": 2}),
 ]
 ITERATIONS = ("draft", "inner", "keys", "values")
 

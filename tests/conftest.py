@@ -47,7 +47,12 @@ def known() -> Iterator[Callable[[ToyModel], str]]:
 
     def register(model: ToyModel) -> str:
         labels.append(model.label)
-        entry = replace(registry.find("toy"), label=model.label, load=lambda device, dtype: model)
+        entry = replace(
+            registry.find("toy"),
+            label=model.label,
+            load=lambda device, dtype: model,
+            supports=model.supports,
+        )
         registry.register(entry)
         return model.label
 

@@ -112,7 +112,7 @@ class DepthToySession(ToySession):
 
     model: DepthToy
 
-    def depth_engine(self, half: bool = False) -> RuleEngine:
+    def depth_engine(self) -> RuleEngine:
         engine = RuleEngine(self._guess, self.model.depth or 0, lambda: self.length)
         self.model.engines.append(engine)
         return engine

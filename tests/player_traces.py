@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import random
 
+from specviz.evidence import Candidate, Hit, Lookup, MemoryEvidence, Span, Tally, Written
 from specviz.trace import (
-    Candidate,
     Check,
     Finish,
     Header,
-    Hit,
-    Lookup,
-    MemoryEvidence,
     Node,
     Prefill,
     Role,
     Seconds,
-    Span,
     Step,
     StoredEvent,
-    Tally,
     Trace,
     Turn,
-    Written,
     with_pieces,
 )
 

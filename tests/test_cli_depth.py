@@ -10,8 +10,9 @@ import pytest
 
 from specviz import cli, load, waves
 from specviz.audit import audit
+from specviz.evidence import WaveEvidence
 from specviz.models.toy import ToyModel
-from specviz.trace import Step, Trace, WaveEvidence
+from specviz.trace import Step, Trace
 from tests.fake_depth import deep_rhyme
 
 
@@ -87,7 +88,7 @@ def test_waves_can_be_reported_compared_replayed_and_changed(
         "coupled", "mature-v", "deep-keys", "no-carry",
     ]  # fmt: skip
     changed = said("whatif", wave, "--change", "no-carry", "--change", "smaller-block")
-    assert "With no states carried from round to round and blocks of up to 8 positions" in changed
+    assert "With no states carried from round to round and blocks of up to 10 positions" in changed
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 
 from specviz.audit import audit
 from specviz.drafters import create
+from specviz.evidence import WaveEvidence
 from specviz.inputs import open_document
 from specviz.metrics import speedup_decode
-from specviz.trace import Trace, WaveEvidence
+from specviz.trace import Trace
 from specviz.tracefile import load
 from specviz.training.raven_documents import held_out
 

@@ -15,14 +15,15 @@ ROOT = Path(__file__).parent.parent
 # What each module or package may import from specviz; its own package is always allowed. A name
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
-TRACE = {"trace", "tree"}
+TRACE = {"evidence", "trace", "tree"}
 PURE = {*TRACE, "metrics", "waves", "compare", "budget"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
-    "trace": {"tree"},
+    "evidence": set(),
+    "trace": {"evidence", "tree"},
     "files": set(),
-    "tracefile": {"trace", "files"},
+    "tracefile": {"evidence", "trace", "files"},
     "metrics": {*TRACE, "budget", "waves"},
     "waves": TRACE,
     "compare": {*TRACE, "metrics"},

@@ -16,7 +16,8 @@ import pytest
 from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
 
 from specviz import catalog, player
-from specviz.trace import Cut, Progress, Trace
+from specviz.evidence import Cut
+from specviz.trace import Progress, Trace
 from specviz.tracefile import dumps, loads
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from specviz import metrics, waves
-from specviz.trace import Cell, Round, Step, Trace, WaveEvidence
+from specviz.evidence import Cell, Round, WaveEvidence
+from specviz.trace import Step, Trace
 from tests.test_metrics import header, node, prefill, step
 
 

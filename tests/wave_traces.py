@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from specviz.evidence import Cell, Round, WaveEvidence
 from specviz.trace import (
-    Cell,
     Check,
     Finish,
     Header,
     Node,
     Prefill,
     Role,
-    Round,
     Seconds,
     Step,
     StoredEvent,
     Trace,
     Turn,
-    WaveEvidence,
     with_pieces,
 )
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from specviz.budget import Curve
 from specviz.drafters.base import Draft
+from specviz.evidence import Evidence
 from specviz.models.base import Capture, Model, Scores, Session
-from specviz.trace import Evidence, Header, Prefill, Step
+from specviz.trace import Header, Prefill, Step
 
 
 @dataclass

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from specviz.budget import Curve
+from specviz.evidence import Evidence
 from specviz.models.base import Capture, InputError, Model, Scores, Session
-from specviz.trace import Evidence, Header, Prefill, Step
+from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 
 KnobValue = int | float | bool | str

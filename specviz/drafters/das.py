@@ -10,7 +10,6 @@ from specviz.budget import Curve
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.depth import (
     DEEPEST,
-    HALF,
     KEYS,
     VALUES,
     DepthDrafter,
@@ -21,8 +20,8 @@ from specviz.drafters.depth import (
     guess,
     useful,
 )
+from specviz.evidence import Cell, WaveEvidence
 from specviz.models.base import Model, Scores, Session
-from specviz.trace import Cell, WaveEvidence
 
 
 @dataclass
@@ -45,7 +44,6 @@ class Das(DepthDrafter):
     confidence: float = knob(
         0.0, "Stop guessing once the whole chain is less probable than this; 0 never does.", 0, 1
     )
-    half: bool = knob(False, HALF)
 
     def check(self, model: Model) -> None:
         check_iterations(model, "draft", self.draft, least=1)

@@ -10,7 +10,6 @@ from specviz.budget import Curve
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.depth import (
     DEEPEST,
-    HALF,
     KEYS,
     VALUES,
     DepthDrafter,
@@ -23,6 +22,7 @@ from specviz.drafters.depth import (
     useful,
 )
 from specviz.drafters.wave_size import Plan, Shape, WaveSize
+from specviz.evidence import Cell, WaveEvidence
 from specviz.models.base import (
     DepthEngine,
     InputError,
@@ -30,7 +30,6 @@ from specviz.models.base import (
     Scores,
     Session,
 )
-from specviz.trace import Cell, WaveEvidence
 
 WIDEST, LONGEST = 64, 32  # positions of a block, rounds of a draft
 
@@ -103,18 +102,17 @@ class DasWave(DepthDrafter):
 
     name: ClassVar[str] = "das_wave"
 
-    block: int = knob(16, "Positions that are guessed at once at most.", 1, WIDEST, advanced=False)
-    rounds: int = knob(8, "Refinements of one draft at most.", 1, LONGEST, advanced=False)
-    inner: int = knob(2, "Iterations per round.", 1, DEEPEST, advanced=False)
+    block: int = knob(20, "Positions that are guessed at once at most.", 1, WIDEST, advanced=False)
+    rounds: int = knob(24, "Refinements of one draft at most.", 1, LONGEST, advanced=False)
+    inner: int = knob(1, "Iterations per round.", 1, DEEPEST, advanced=False)
     first: int = knob(4, "Positions in the first round.", 1, WIDEST)
-    widen: int = knob(2, "Positions that join in each further round.", 1, WIDEST)
+    widen: int = knob(1, "Positions that join in each further round.", 1, WIDEST)
     freeze: int = knob(
-        2, "Rounds without change after which the first guesses are final; 0 never.", 0, LONGEST
+        1, "Rounds without change after which the first guesses are final; 0 never.", 0, LONGEST
     )
     carry: bool = knob(True, "States go on from round to round, instead of starting anew.")
     keys: int = knob(-1, KEYS, -1, DEEPEST)
     values: int = knob(-1, VALUES, -1, DEEPEST)
-    half: bool = knob(False, HALF)
     auto: bool = knob(
         False, "Choose block and rounds of each step by what past waves brought and passes cost."
     )

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft
+from specviz.evidence import Cell, Round, WaveEvidence
 from specviz.models.base import DepthSession, InputError, Model, Session, Unsupported
-from specviz.trace import Cell, Round, WaveEvidence
 from specviz.tree import DraftTree
 
 DEEPEST = 256  # no network of this kind is run deeper
@@ -19,7 +19,6 @@ KEYS = "Iteration of the full pass whose keys of the prefix are read: 0 as deep 
 VALUES = "Iteration of the full pass whose values of the prefix are read: 0 as deep as the \
 draft, -1 the last."
 
-HALF = "Guess in bfloat16, at half the memory traffic; the model itself verifies as it is."
 
 End = Literal["settled", "rounds", "budget"]
 State = Literal["new", "changed", "same"]
@@ -91,18 +90,16 @@ class DepthDrafter(Autoregressive):
     """What drafts inside a recurrent-depth model and remembers nothing between steps.
 
     ``keys``, ``values``: knobs, the iteration of the full pass that the prefix is read at.
-    ``half``: knob, whether guesses are computed in bfloat16.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"depth", "rollback"})
     keys: int
     values: int
-    half: bool
 
     def attach(self, session: Session) -> None:
         """Get an engine beside ``session``, and what it says about tokens and depths."""
         assert isinstance(session, DepthSession)
-        self._engine = session.depth_engine(self.half)
+        self._engine = session.depth_engine()
         self._ends, self._blocked = session.model.eos_ids, session.model.blocked_ids
         depth = self._engine.depth
         self._prefix = (resolved(self.keys, depth), resolved(self.values, depth))

@@ -16,7 +16,7 @@ from itertools import pairwise
 from specviz.budget import Size
 from specviz.drafters.base import Draft
 from specviz.drafters.memory import Row
-from specviz.trace import Candidate, Cut, Hit, Lookup
+from specviz.evidence import Candidate, Cut, Hit, Lookup
 from specviz.tree import DraftTree
 
 Template = Mapping[tuple[int, ...], int]  # path of ranks -> number of children there

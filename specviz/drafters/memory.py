@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from specviz.drafters.base import Draft
+from specviz.evidence import Written
 from specviz.files import write_whole
 from specviz.models.base import InputError, Model, Scores
-from specviz.trace import Header, Step, Written
+from specviz.trace import Header, Step
 from specviz.tree import DraftTree
 
 ARRAYS = ("tokens", "ids", "logps", "entropies", "accepted")

@@ -10,8 +10,8 @@ from specviz.budget import Curve
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
 from specviz.drafters.spans import Match, SpanIndex
+from specviz.evidence import Span
 from specviz.models.base import Scores, Session
-from specviz.trace import Span
 from specviz.tree import DraftTree
 
 

@@ -25,8 +25,9 @@ from specviz.drafters.memory import (
 from specviz.drafters.mixture import Settings, copied_option, mix
 from specviz.drafters.prompt_lookup import span
 from specviz.drafters.spans import Match, SpanIndex
+from specviz.evidence import MemoryEvidence, Tally, Written
 from specviz.models.base import Capture, InputError, Model, Scores, Session
-from specviz.trace import Header, MemoryEvidence, Prefill, Step, Tally, Written
+from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 
 HIT_MASS = (0.68, 0.63, 0.50, 0.43, 0.40, 0.38)

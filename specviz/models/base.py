@@ -282,11 +282,8 @@ class DepthEngine(Protocol):
 class DepthSession(Session, Protocol):
     """A session of a recurrent-depth model."""
 
-    def depth_engine(self, half: bool = False) -> DepthEngine:
-        """An engine reading this session; ``begin`` it anew after every commit.
-
-        ``half``: its matrix products are in bfloat16, whatever those of the model are.
-        """
+    def depth_engine(self) -> DepthEngine:
+        """An engine reading this session; ``begin`` it anew after every commit."""
         ...
 
 

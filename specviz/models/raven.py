@@ -160,10 +160,6 @@ class RavenSession(TreeSession[RavenCache]):
         """Every layer's keys and values, with room for ``rows`` more: for probes."""
         return self._cache.views(rows)
 
-    def depth_engine(self, half: bool = False) -> DepthEngine:
+    def depth_engine(self) -> DepthEngine:
         """An engine that copies what it needs of this session's cache, as of each ``begin``."""
-        lean = self.model.lean
-        if half and self.model.torch_dtype != torch.bfloat16:
-            with self.model.lock, torch.inference_mode():
-                lean = lean.half()
-        return RavenEngine(lean, self.model, lambda: self._cache)
+        return RavenEngine(self.model.lean, self.model, lambda: self._cache)

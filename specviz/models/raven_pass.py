@@ -8,7 +8,6 @@ half of the adapter is computed once per pass, and views are made outside the lo
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from specviz.models.raven_cache import COMPLEX, Views
 from specviz.models.raven_net import Block, Norm, Raven, RavenConfig, rotary_table
-from specviz.models.raven_product import Half, Product, pack
+from specviz.models.raven_product import Product
 
 FOLDED = 4_000_000  # larger matrices are not copied
 
@@ -64,13 +63,6 @@ class Layer:
         self.bias = torch.cat([bias, bias.new_zeros(len(bias) // 2)])
         self.heads = attn.heads
         self.device = self.bias.device
-
-    def half(self) -> Layer:
-        """The same with its products in bfloat16."""
-        other = copy(self)
-        other.qkv, other.fc = Half(self.qkv), Half(self.fc)
-        other.mix, other.down = Half(self.mix), Half(self.down)
-        return other
 
     def ask(self, x: Tensor, turn: Turn) -> Tensor:
         """Queries (scaled), keys and values [rows, 3, heads, width] of ``x`` [rows, d], rotated.
@@ -217,20 +209,6 @@ class Lean:
         dtype = self.embedding.dtype
         self._turns = {d: Turns(config, dtype, d) for d in devices}
         self._causal = {d: Causal(dtype, d) for d in devices}
-        self._half: Lean | None = None
-
-    def half(self) -> Lean:
-        """The same network with its products in bfloat16, packed where that helps: for guesses."""
-        if self._half is None:
-            other = self._half = copy(self)
-            other.prelude, other.core, other.coda = (
-                [layer.half() for layer in part] for part in (self.prelude, self.core, self.coda)
-            )
-            other.layers = [*other.prelude, *other.core, *other.coda]
-            other.from_state, other.from_input = Half(self.from_state), Half(self.from_input)
-            other.head = Half(self.head)
-            pack(other.products)
-        return self._half
 
     @property
     def products(self) -> list[Product]:

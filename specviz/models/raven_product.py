@@ -1,7 +1,7 @@
 """A matrix product for one row and for a dozen, which a processor wants laid out differently.
 
 One row reads the whole weight once, and reads it best row after row of its transpose. Several rows
-are several times faster on a weight that oneDNN has laid out in blocks; on one row that layout is
+are up to three times faster on a weight that oneDNN has laid out in blocks; on one row that is
 slower. A small model can afford to keep both.
 """
 
@@ -15,7 +15,9 @@ from torch import Tensor
 
 from specviz.models.hf_pack import DTYPES, ROWS, TOLERANCE, TRIES
 
-FEWEST = 3  # rows from which on the blocked layout is the faster one
+# Elements of the weight times rows from which on the blocked layout is the faster one: calling it
+# costs more, so a small matrix needs more rows.
+ENOUGH = 350_000
 SMALL = 100_000_000  # weights that are kept twice
 
 
@@ -29,6 +31,7 @@ class Product:
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight.detach()
+        self._elements = weight.numel()
         self.narrow = self.weight.t()
         self.wide: Tensor | None = None
         self._linear: Any = None
@@ -36,8 +39,13 @@ class Product:
 
     def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
         """[rows, in] to [rows, out]; ``plus`` [out] or [rows, out] is added on the way."""
-        if self.wide is None or len(x) < FEWEST:
+        rows = x.shape[0]
+        if self.wide is None or rows == 1 or rows * self._elements < ENOUGH:
             return torch.mm(x, self.narrow) if plus is None else torch.addmm(plus, x, self.narrow)
+        return self.blocked(x, plus)
+
+    def blocked(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
+        """The same on the blocked layout, however few rows."""
         out: Tensor
         if plus is None or plus.ndim == 1:
             out = self._linear(x, self.wide, plus, "none", [], "")
@@ -56,18 +64,6 @@ class Product:
     def unpack(self) -> None:
         """Back to the weight as it was given."""
         self.narrow, self.wide = self.weight.t(), None
-
-
-class Half(Product):
-    """The same product in bfloat16, of rows in any type: for guesses, from half the bytes."""
-
-    def __init__(self, product: Product) -> None:
-        super().__init__(product.weight.to(torch.bfloat16))
-
-    def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
-        """As :class:`Product`; the result has the type of ``x``."""
-        out = super().__call__(x.to(torch.bfloat16))
-        return out.to(x.dtype) if plus is None else plus + out
 
 
 def pack(products: list[Product]) -> bool:
@@ -104,7 +100,7 @@ def _error(product: Product) -> float:
     x = _example(product)
     plus = torch.ones(ROWS, product.weight.shape[0], dtype=x.dtype)
     plain = torch.addmm(plus, x, product.weight.t()).float()
-    return float((product(x, plus).float() - plain).abs().max() / plain.abs().max())
+    return float((product.blocked(x, plus).float() - plain).abs().max() / plain.abs().max())
 
 
 def _faster(products: list[Product]) -> bool:
@@ -115,7 +111,7 @@ def _faster(products: list[Product]) -> bool:
         started = perf_counter()
         torch.mm(x, product.weight.t())
         between = perf_counter()
-        product(x)
+        product.blocked(x)
         plain.append(between - started)
         packed.append(perf_counter() - between)
     return min(packed) < min(plain)

@@ -91,7 +91,8 @@ def main(
                 typer.echo(line)
 
         stream = batches(tokenizer, mixture, rows, width)
-        seen = train(net, stream, plan, history, grow, keep, say, workers)
+        seen = train(net, stream, plan, history, grow, keep, say, workers=workers)
+        workers.leave()
         if workers.rank > 0:
             return
         save(net, out, seen)

@@ -141,8 +141,8 @@ def train(
     grow: Callable[[int], None],
     keep: Callable[[History], None],
     say: Callable[[str], None],
-    workers: Workers = ALONE,
     clock: Callable[[], float] = time.monotonic,
+    workers: Workers = ALONE,
 ) -> History:
     """Train ``net`` in place for the minutes of ``plan``; what it has seen then, by all workers.
 

@@ -7,7 +7,8 @@ from dataclasses import astuple, dataclass, fields
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
+from specviz.evidence import Candidate, Lookup, MemoryEvidence
+from specviz.trace import Step, Trace
 from specviz.views.numbers import small
 from specviz.views.sheet import sheet
 from specviz.views.steps import depths

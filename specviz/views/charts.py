@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.trace import MemoryEvidence, Run, Step, Tally, Trace
+from specviz.evidence import MemoryEvidence, Tally
+from specviz.trace import Run, Step, Trace
 from specviz.views.curve import pass_cost
 from specviz.views.style import COLOURS, HATCH, PATTERNS, empty, figure, marker
 from specviz.views.tokens import for_plotly, shown

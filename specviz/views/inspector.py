@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from specviz.trace import Hit, Lookup, MemoryEvidence, Run, Step, Trace, Written
+from specviz.evidence import Hit, Lookup, MemoryEvidence, Written
+from specviz.trace import Run, Step, Trace
 
 Key = tuple[int, ...]
 Entry = tuple[int, Key, Written]  # level, key, writer: what tells one row from all others

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from specviz.catalog import text
-from specviz.trace import Trace, Written
+from specviz.evidence import Written
+from specviz.trace import Trace
 from specviz.views.inspector import Memories, Row, inspect
 from specviz.views.numbers import percent
 from specviz.views.sheet import sheet

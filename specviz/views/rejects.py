@@ -8,7 +8,8 @@ from typing import Any
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.trace import Candidate, Lookup, MemoryEvidence, Step, Trace
+from specviz.evidence import Candidate, Lookup, MemoryEvidence
+from specviz.trace import Step, Trace
 from specviz.views.numbers import small
 from specviz.views.settled import settled
 from specviz.views.sheet import sheet

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from specviz.catalog import text
-from specviz.trace import Step, WaveEvidence
+from specviz.evidence import WaveEvidence
+from specviz.trace import Step
 from specviz.views.tokens import show
 
 MARKS = {"new": "+", "changed": "~", "same": "", "frozen": "·"}

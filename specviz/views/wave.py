@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 
 from specviz import waves
 from specviz.catalog import text
-from specviz.trace import Run, Step, Trace, WaveEvidence
+from specviz.evidence import WaveEvidence
+from specviz.trace import Run, Step, Trace
 from specviz.views.style import COLOURS, HATCH, empty, figure, marker
 from specviz.waves import Share
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from .exported import show  # noqa: F401  (a fixture of the player's tests)
 from .visitor import enter, server, visitor  # noqa: F401  (fixtures of the page's tests)
 
 ARGS = [

@@ -16,44 +16,10 @@ from playwright.sync_api import Page
 from specviz import metrics, player
 from specviz.trace import Check, Costs, Seconds, Trace
 
+from .exported import wait
+
 SEEK_MS = float(os.environ.get("SPECVIZ_SEEK_MS", "16"))
 Opener = Callable[..., Page]
-
-
-@pytest.fixture
-def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
-    """Open the exported file of a trace; ``window.it`` is its player."""
-
-    def show_(trace: Trace, start_step: int | None = None, **options: Any) -> Page:
-        # The page keeps its own player to itself; the tests mount another one on the same data.
-        path = tmp_path / "run.html"
-        path.write_text(player.export_html(trace, start_step=start_step), "utf-8")
-        page = open_page(path.as_uri(), **options)
-        page.evaluate(
-            """() => {
-              const data = JSON.parse(document.getElementById('run').textContent);
-              const fresh = document.createElement('div');
-              document.getElementById('player').replaceWith(fresh);
-              window.data = data;
-              window.states = [];
-              const onState = (s) => states.push(s);
-              window.it = SpecvizPlayer.mount(fresh, {...data.options, onState});
-              it.load(data.payload);
-            }"""
-        )
-        wait(page, "document.querySelector('div').shadowRoot.querySelector('.chip')")
-        return page
-
-    return show_
-
-
-def wait(page: Page, condition: str) -> None:
-    """Poll from outside: the exported page's policy forbids evaluating strings inside it."""
-    for _ in range(200):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(25)
-    pytest.fail(f"never became true: {condition}")
 
 
 def state(page: Page) -> dict[str, Any]:

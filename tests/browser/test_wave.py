@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 from player_traces import HOSTILE
@@ -20,28 +19,9 @@ Show = Callable[..., Page]
 
 
 @pytest.fixture
-def show(open_page: Opener, tmp_path: Path) -> Show:
-    """Open the exported file of a trace; ``window.it`` is its player, ``window.root`` its root."""
-
-    def show_(trace: Trace, start_step: int | None = 0, **options: Any) -> Page:
-        path = tmp_path / "run.html"
-        path.write_text(player.export_html(trace, start_step=start_step), "utf-8")
-        page = open_page(path.as_uri(), **options)
-        page.evaluate(
-            """() => {
-              const data = JSON.parse(document.getElementById('run').textContent);
-              const fresh = document.createElement('div');
-              document.getElementById('player').replaceWith(fresh);
-              window.data = data;
-              window.it = SpecvizPlayer.mount(fresh, data.options);
-              it.load(data.payload);
-              window.root = fresh.shadowRoot;
-            }"""
-        )
-        page.wait_for_timeout(80)
-        return page
-
-    return show_
+def show(show: Show) -> Show:
+    """Traces of waves are opened at their first step."""
+    return partial(show, start_step=0)
 
 
 def caption(page: Page) -> list[str]:

@@ -8,9 +8,10 @@ import pytest
 
 from specviz.decoding import check_fit, decode
 from specviz.drafters import create
+from specviz.evidence import WaveEvidence
 from specviz.models.base import InputError, Inputs, Scores, Unsupported
 from specviz.models.toy import ToyModel, random_logits, rhyme_model
-from specviz.trace import Step, WaveEvidence
+from specviz.trace import Step
 from tests.fake_depth import DepthToy, RuleEngine
 
 END, BLOCKED = 20, 30
@@ -24,7 +25,7 @@ class Beside:
         self.model = self
         self.eos_ids, self.blocked_ids = frozenset({END}), frozenset({BLOCKED})
 
-    def depth_engine(self, half: bool = False) -> RuleEngine:
+    def depth_engine(self) -> RuleEngine:
         return self.engine
 
     def unused(self) -> None: ...
@@ -232,7 +233,7 @@ def test_a_model_without_a_shared_block_is_refused_with_the_reason(decoder: str)
         create(decoder).check(plain)
 
 
-@pytest.mark.parametrize("knobs", [{}, {"auto": True}, {"carry": False}, {"freeze": 1, "block": 5}])
+@pytest.mark.parametrize("knobs", [{}, {"auto": True}, {"carry": False, "inner": 2}, {"block": 5}])
 def test_the_ledger_of_whole_runs_is_what_the_engine_was_asked_for(knobs: dict) -> None:
     model = DepthToy(random_logits(3, 6, 2, 3.0), [bytes([97 + i]) for i in range(6)])
     model.eos_ids = frozenset()

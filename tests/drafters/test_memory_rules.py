@@ -14,9 +14,10 @@ from specviz.drafters.base import Draft
 from specviz.drafters.growth import Answer, Growth, Limits
 from specviz.drafters.memory import ARRAYS, Row, make_row, verified_rows
 from specviz.drafters.recycling import HIT_MASS, Recycler, Settings
+from specviz.evidence import Tally, Written
 from specviz.models.base import Inputs, Scores, finish
 from specviz.models.toy import ToyModel, random_logits
-from specviz.trace import Header, Prefill, Step, Tally, Written
+from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 
 HERE = Written(0, 0, True)

@@ -14,9 +14,10 @@ from specviz.drafters.memory import ARRAYS, Level, Row, Snapshot, make_row, mode
 from specviz.drafters.mixture import Settings
 from specviz.drafters.recycling import Recycler
 from specviz.drafters.token_recycling import PUBLISHED
+from specviz.evidence import MemoryEvidence, Written
 from specviz.models.base import InputError, Inputs, Scores
 from specviz.models.toy import ToyModel, random_logits
-from specviz.trace import Header, MemoryEvidence, Prefill, Step, Written
+from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 from tests.adversaries import draft_of
 

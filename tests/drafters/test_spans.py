@@ -9,9 +9,10 @@ import pytest
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.spans import Match, SpanIndex
+from specviz.evidence import MemoryEvidence, Span
 from specviz.models.base import Inputs
 from specviz.models.toy import rhyme_model
-from specviz.trace import MemoryEvidence, Span, Step
+from specviz.trace import Step
 
 NONE: frozenset[int] = frozenset()
 

@@ -18,6 +18,7 @@ from specviz.models.session import TreeSession, chain
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 from tests.models import tiny
+from tests.models.sessions import difference, random_tree, reading, worst_after_commits
 
 PROMPT = tuple(random.Random(5).choices(range(4, 260), k=40))
 # The stock eager attention takes its softmax in float32, also in a float64 model.
@@ -41,31 +42,10 @@ def llama() -> HFModel:
     return tiny.model("llama", "sdpa")
 
 
-def reading(model: HFModel, tokens, capture: Capture = Capture()):
-    """A session that has read ``tokens``, and what prefill returned."""
-    session = model.open(capture)
-    steps = session.prefill(Inputs(tuple(tokens)))
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return session, done.value
-
-
-def random_tree(seed: int, nodes: int) -> DraftTree:
-    rng = random.Random(seed)
-    parents = (-1, *(rng.randrange(n) for n in range(1, nodes)))
-    return DraftTree(tuple(rng.randrange(4, 260) for _ in range(nodes)), parents)
-
-
 def plain_logits(model: HFModel, tokens) -> torch.Tensor:
     """Logits [n, V] of transformers' own forward: no cache, no mask of ours."""
     with torch.inference_mode():
         return model.net(input_ids=torch.tensor([tokens]), use_cache=False).logits[0]
-
-
-def difference(a: torch.Tensor, b: torch.Tensor) -> float:
-    return float((a - b).abs().max())
 
 
 def exact(model: HFModel) -> float:
@@ -82,18 +62,7 @@ def test_every_node_equals_a_plain_pass_over_its_branch(model: HFModel):
 
 
 def test_after_commit_a_session_equals_a_fresh_one(model: HFModel):
-    session, _ = reading(model, PROMPT)
-    committed = list(PROMPT)
-    for step in range(5):
-        tree = random_tree(step, 12)
-        session.logits(tree)
-        path = tree.path(random.Random(step).randrange(12))
-        session.commit(path)
-        committed += [tree.tokens[n] for n in path]
-        assert session.length == len(committed)
-        probe = random_tree(100 + step, 7)
-        fresh, _ = reading(model, committed)
-        assert difference(session.logits(probe), fresh.logits(probe)) < exact(model)
+    assert worst_after_commits(model, PROMPT) < exact(model)
 
 
 def test_siblings_do_not_see_each_other(model: HFModel):

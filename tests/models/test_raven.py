@@ -10,7 +10,7 @@ from torch import Tensor
 
 from specviz.decoding import check_fit, decode
 from specviz.drafters import create
-from specviz.models import probe, raven_cache, raven_probe
+from specviz.models import probe, raven_cache, raven_probe, raven_product
 from specviz.models import session as session_module
 from specviz.models.base import (
     Capture,
@@ -22,12 +22,13 @@ from specviz.models.base import (
     Model,
     finish,
 )
-from specviz.models.raven import RavenModel, RavenSession
+from specviz.models.raven import RavenModel
 from specviz.models.raven_label import Recurrence
 from specviz.models.session import chain
 from specviz.trace import Finish, Progress
 from specviz.tree import DraftTree
 from tests.models import tiny
+from tests.models.sessions import difference, opened, random_tree, worst_after_commits
 from tests.plain_raven import Plain
 from tests.tiny_raven import net, tiny_raven
 
@@ -50,28 +51,12 @@ def plain_logits(model: RavenModel, tokens) -> Tensor:
     return Plain(model).logits(tokens, model.iterations)
 
 
-def reading(model: RavenModel, tokens, capture: Capture = Capture()) -> RavenSession:
-    session = model.open(capture)
-    finish(session.prefill(Inputs(tuple(tokens))))
-    return session
-
-
-def random_tree(seed: int, nodes: int) -> DraftTree:
-    rng = random.Random(seed)
-    parents = (-1, *(rng.randrange(n) for n in range(1, nodes)))
-    return DraftTree(tuple(rng.randrange(4, 260) for _ in range(nodes)), parents)
-
-
-def difference(a: Tensor, b: Tensor) -> float:
-    return float((a - b).abs().max())
-
-
 @pytest.mark.parametrize("depth", range(1, DEPTH + 1))
 @pytest.mark.parametrize("initial", ["zero", "seeded"])
 def test_token_by_token_every_depth_equals_a_pass_without_cache(depth: int, initial):
     model = tiny_raven(depth, initial=initial, mean=DEPTH)
     tail = (9, 8, 7, 6, 5)
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     expected = plain_logits(model, (*PROMPT, *tail))[-len(tail) :]
     for token, row in zip(tail, expected, strict=True):
         assert difference(session.logits(DraftTree.root_only(token))[0], row) < EXACT
@@ -81,7 +66,7 @@ def test_token_by_token_every_depth_equals_a_pass_without_cache(depth: int, init
 
 
 def test_every_node_of_a_tree_equals_a_plain_pass_over_its_branch(model: RavenModel):
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     tree = random_tree(1, 17)
     logits = session.logits(tree)
     for node in range(len(tree)):
@@ -91,32 +76,21 @@ def test_every_node_of_a_tree_equals_a_plain_pass_over_its_branch(model: RavenMo
 
 def test_a_verified_block_equals_token_by_token(model: RavenModel):
     tail = tuple(random.Random(2).choices(range(4, 260), k=12))
-    block = reading(model, PROMPT).logits(chain(tail))
-    session = reading(model, PROMPT)
+    block = opened(model, PROMPT).logits(chain(tail))
+    session = opened(model, PROMPT)
     for row, token in zip(block, tail, strict=True):
         assert difference(session.logits(DraftTree.root_only(token))[0], row) < EXACT
         session.commit([0])
 
 
 def test_after_commit_a_session_equals_a_fresh_one(model: RavenModel):
-    session = reading(model, PROMPT)
-    committed = list(PROMPT)
-    for step in range(5):
-        tree = random_tree(step, 12)
-        session.logits(tree)
-        path = tree.path(random.Random(step).randrange(12))
-        session.commit(path)
-        committed += [tree.tokens[n] for n in path]
-        assert session.length == len(committed)
-        probe_tree = random_tree(100 + step, 7)
-        fresh = reading(model, committed)
-        assert difference(session.logits(probe_tree), fresh.logits(probe_tree)) < EXACT
+    assert worst_after_commits(model, PROMPT) < EXACT
 
 
 def test_chunks_equal_one_pass_and_can_stop_in_between(model: RavenModel, monkeypatch):
-    whole = reading(model, PROMPT)
+    whole = opened(model, PROMPT)
     monkeypatch.setattr(session_module, "CHUNK", 7)
-    parts = reading(model, PROMPT)
+    parts = opened(model, PROMPT)
     tree = random_tree(6, 8)
     assert difference(whole.logits(tree), parts.logits(tree)) < EXACT
     session = model.open()
@@ -130,14 +104,14 @@ def test_a_random_initial_state_would_be_found_out(model: RavenModel):
     """The published way draws another state in every pass: then nothing here could hold."""
     plain = Plain(model)
     plain.initial = lambda positions: torch.randn(len(positions), 32, dtype=torch.float64)
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     logits = session.logits(DraftTree.root_only(9))[0]
     assert difference(logits, plain.logits((*PROMPT, 9), DEPTH)[-1]) > 1e-3
     noisy = tiny_raven(DEPTH)
     noisy.start = plain.initial
     tail = (9, 8, 7)
-    block = reading(noisy, PROMPT).logits(chain(tail))
-    again = reading(noisy, PROMPT).logits(chain(tail))
+    block = opened(noisy, PROMPT).logits(chain(tail))
+    again = opened(noisy, PROMPT).logits(chain(tail))
     assert difference(block, again) > 1e-3
 
 
@@ -154,7 +128,7 @@ def test_seeded_states_are_a_function_of_the_position_alone():
 
 def test_score_equals_verify_and_leaves_the_cache_alone(model: RavenModel, monkeypatch):
     monkeypatch.setattr(session_module, "CHUNK", 16)
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     tail = (9, 8, 7, 6, 5, 4)
     before = session.logits(random_tree(2, 5))
     scores = finish(session.score((*PROMPT, *tail)))
@@ -170,7 +144,7 @@ def test_score_equals_verify_and_leaves_the_cache_alone(model: RavenModel, monke
 def test_buffers_grow_without_a_trace(model: RavenModel, monkeypatch):
     monkeypatch.setattr(session_module, "SLACK", 0)
     monkeypatch.setattr(raven_cache, "FIRST", 1)
-    session = reading(model, PROMPT[:6])
+    session = opened(model, PROMPT[:6])
     tree = random_tree(8, 14)
     session.logits(tree)
     session.commit(tree.path(13))
@@ -183,7 +157,7 @@ def test_buffers_grow_without_a_trace(model: RavenModel, monkeypatch):
 
 
 def test_commit_moves_the_rows_of_a_branch_only():
-    session = reading(tiny_raven(3), PROMPT)
+    session = opened(tiny_raven(3), PROMPT)
     session.logits(DraftTree((5, 6, 7, 8, 9), (-1, 0, 0, 2, 2)))
     stores = session._cache.stores
     before = [store.clone() for store in stores]
@@ -207,7 +181,7 @@ def test_of_equal_logits_the_lowest_id_is_picked():
     silent = net(depth=3)
     torch.nn.init.zeros_(silent.transformer.ln_f.weight)
     model = RavenModel(silent, tiny.tokenizer(), label="silent", digest="0")
-    session = reading(model, PROMPT, Capture(top_k=3))
+    session = opened(model, PROMPT, Capture(top_k=3))
     scores = session.verify(chain((9, 8)))
     assert (scores.picks, scores.top_ids) == ((0, 0), ((0, 1, 2), (0, 1, 2)))
     engine = session.depth_engine()
@@ -267,23 +241,28 @@ def test_probes_know_the_model():
     gap, allowed = probe.tree_gap(model)
     assert gap < EXACT < allowed
     with probe.forward_clock(model) as clock:
-        reading(model, PROMPT).verify(DraftTree.root_only(9))
+        opened(model, PROMPT).verify(DraftTree.root_only(9))
     assert clock.calls == 2 and clock.seconds > 0
     token, products = raven_probe.loop_overhead(model)
     assert 0 < products < token
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_second_layout_of_the_weights_changes_no_more_than_rounding(dtype):
+def test_a_second_layout_of_the_weights_changes_no_more_than_rounding(dtype, monkeypatch):
+    monkeypatch.setattr(raven_product, "ENOUGH", 0)  # these matrices are small
     plain, packed = (tiny_raven(DEPTH, dtype=dtype) for _ in range(2))
     packed.pack()
     if not packed.packed:  # whether it is faster at this size is up to the processor
         for product in packed.lean.products:
             product.pack()
     tree = random_tree(1, 9)
-    expected = reading(plain, PROMPT).logits(tree)
-    error = difference(reading(packed, PROMPT).logits(tree), expected) / float(expected.std())
+    expected = opened(plain, PROMPT).logits(tree)
+    error = difference(opened(packed, PROMPT).logits(tree), expected) / float(expected.std())
     assert all(product.wide is not None for product in packed.lean.products)
+    product = packed.lean.products[0]
+    x = torch.ones(2, product.weight.shape[1], dtype=dtype)
+    with torch.inference_mode():
+        torch.testing.assert_close(product(x), product.blocked(x), rtol=0, atol=0)
     assert error < (1e-4 if dtype == torch.float32 else 0.5)
 
 

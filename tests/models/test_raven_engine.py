@@ -9,12 +9,13 @@ import random
 import pytest
 import torch
 
-from specviz.models.base import DepthEngine, Inputs, finish
-from specviz.models.raven import RavenModel, RavenSession
-from specviz.models.raven_engine import RavenEngine, _guesses
+from specviz.models.base import DepthEngine
+from specviz.models.raven import RavenModel
+from specviz.models.raven_engine import _guesses
 from specviz.models.raven_pass import Causal
 from specviz.models.session import chain
 from specviz.tree import DraftTree
+from tests.models.sessions import opened
 from tests.plain_raven import Plain, PlainBlock
 from tests.tiny_raven import tiny_raven
 
@@ -34,12 +35,6 @@ def model(request) -> RavenModel:
     return tiny_raven(DEPTH, initial=request.param)
 
 
-def reading(model: RavenModel, tokens) -> RavenSession:
-    session = model.open()
-    finish(session.prefill(Inputs(tuple(tokens))))
-    return session
-
-
 def same(engine: DepthEngine, block: PlainBlock, first: int = 0) -> None:
     """What the engine reads is what the plain block says."""
     guesses, expected = engine.read(first), block.read(first)
@@ -53,7 +48,7 @@ def same(engine: DepthEngine, block: PlainBlock, first: int = 0) -> None:
 @pytest.mark.parametrize("keys", [0, 1, DEPTH])
 def test_any_sequence_of_calls_equals_the_plain_block(model, keys, values, stepwise):
     plain = Plain(model)
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     engine = session.depth_engine()
     for seed in range(4):
         rng = random.Random(seed)
@@ -87,7 +82,7 @@ def test_a_coupled_draft_of_full_depth_is_the_model_itself(model: RavenModel):
     """Sequentially, stepwise, coupled: at depth d the model run with d iterations."""
     for depth in (2, DEPTH):
         shallow = model.at(type(model.recurrence)(depth, model.recurrence.initial), "shallow")
-        session = reading(model, PROMPT)
+        session = opened(model, PROMPT)
         engine = session.depth_engine()
         engine.begin(ROOT, 0, 0, stepwise=True)
         tokens = [ROOT]
@@ -109,7 +104,7 @@ def test_a_coupled_draft_of_full_depth_is_the_model_itself(model: RavenModel):
 
 
 def test_ages_beyond_the_depth_look_at_the_last_iteration(model: RavenModel):
-    engine = reading(model, PROMPT).depth_engine()
+    engine = opened(model, PROMPT).depth_engine()
     engine.begin(ROOT, 0, 0)
     engine.refine(DEPTH)
     engine.refine(2)
@@ -119,7 +114,7 @@ def test_ages_beyond_the_depth_look_at_the_last_iteration(model: RavenModel):
 
 
 def test_begin_follows_what_was_committed(model: RavenModel):
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     engine = session.depth_engine()
     committed = list(PROMPT)
     for step, (keys, values) in enumerate([(DEPTH, DEPTH), (DEPTH, DEPTH), (0, DEPTH), (0, 0)]):
@@ -140,7 +135,7 @@ def test_begin_follows_what_was_committed(model: RavenModel):
 
 def test_what_was_said_before_changes_nothing_after(model: RavenModel):
     """A used engine and a fresh one guess the same."""
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     used = session.depth_engine()
     used.begin(7, 0, DEPTH, stepwise=True)
     used.grow([8, 9, 10])
@@ -156,7 +151,7 @@ def test_what_was_said_before_changes_nothing_after(model: RavenModel):
 
 @torch.inference_mode()
 def test_nothing_that_an_engine_does_reaches_the_session(model: RavenModel):
-    session = reading(model, PROMPT)
+    session = opened(model, PROMPT)
     tree = DraftTree((ROOT, 5, 6, 7, 8), (-1, 0, 0, 1, 2))
     expected = session.logits(tree)
     before = [store.clone() for store in session._cache.stores]
@@ -186,7 +181,7 @@ def test_nothing_that_an_engine_does_reaches_the_session(model: RavenModel):
 
 
 def test_calls_in_a_wrong_order_are_bugs(model: RavenModel):
-    engine = reading(model, PROMPT).depth_engine()
+    engine = opened(model, PROMPT).depth_engine()
     with pytest.raises(AssertionError, match="begin a block first"):
         engine.grow([1, 2])
     with pytest.raises(AssertionError, match="no such iteration"):
@@ -205,7 +200,7 @@ def test_calls_in_a_wrong_order_are_bugs(model: RavenModel):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_in_other_types_a_coupled_block_of_full_depth_is_a_verification(dtype: torch.dtype):
     """Half precision takes other kernels, so they are run here too."""
-    session = reading(tiny_raven(DEPTH, dtype=dtype), PROMPT)
+    session = opened(tiny_raven(DEPTH, dtype=dtype), PROMPT)
     tokens = (ROOT, 5, 6, 7)
     scores = session.verify(chain(tokens))
     engine = session.depth_engine()
@@ -236,26 +231,3 @@ def test_the_first_among_equal_logits_is_the_guess():
     e = math.e
     expected = (e**2 / (2 * e**2 + e + 1), e**3 / (2 * e**3 + 2))
     assert guesses.probabilities == pytest.approx(expected, abs=1e-6)
-
-
-def test_an_engine_in_half_precision_is_near_and_the_model_stays_exact(model: RavenModel):
-    plain = Plain(model)
-    session = reading(model, PROMPT)
-    found = []
-    for half in (False, True):
-        engine = session.depth_engine(half)
-        engine.begin(ROOT, DEPTH, DEPTH)
-        engine.grow([12, 40, 7])
-        engine.refine(3)
-        found.append(engine.read().probabilities)
-    exact, rough = map(torch.tensor, found)
-    assert 1e-7 < (exact - rough).abs().max() < 0.05
-    tokens = (*PROMPT, ROOT, 12, 40, 7)
-    logits = model.run(model.cache(), chain(tokens))
-    assert torch.allclose(logits, plain.logits(list(tokens), DEPTH), atol=EXACT)
-
-
-def test_what_is_bfloat16_already_is_not_copied():
-    model = tiny_raven(DEPTH, dtype=torch.bfloat16)
-    engine = model.open().depth_engine(half=True)
-    assert isinstance(engine, RavenEngine) and engine.lean is model.lean

@@ -278,7 +278,7 @@ def test_the_chat_is_the_one_of_training(tmp_path):
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     write_tokenizer_config(tmp_path)
     model = hf_load.load_folder(tmp_path, "cpu", "float64")
-    ids, _ = encode(tokenizer, texts[0])
+    ids = encode(tokenizer, texts[0]).ids
     asked = model.encode([Message("user", texts[0].user)]).tokens
     assert asked == tuple(ids[: len(asked)]) and ids[len(asked) - 1] == 3
     chat = [Message("user", "A"), Message("assistant", "B"), Message("user", "C")]

@@ -111,12 +111,12 @@ def test_a_run_learns_keeps_and_tells_how_much_it_saw(monkeypatch: pytest.Monkey
     said: list[str] = []
     seen = train(
         net, counting(), PLAN, replace(history, tokens=100, minutes=1.0), grown.append,
-        kept.append, said.append, clock(9.0),
+        kept.append, said.append, clock(18.0),
     )  # fmt: skip
     assert loss_of(net, next(counting()), 3, 0.0).item() < before / 2
     assert seen == History(100 + 48 * len(grown), 31.0)
     assert grown[0] == 3 and grown[-1] == 9 and grown == sorted(grown)
-    assert [h.minutes for h in kept] == pytest.approx([11.05, 21.25])
+    assert [h.minutes for h in kept] == pytest.approx([11.2, 21.4])
     assert [h.tokens for h in kept] == sorted(h.tokens for h in kept)
     assert [line.split("loss")[0].split() for line in said] == [["15.0", "min", "step", "50"]]
 

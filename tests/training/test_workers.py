@@ -24,6 +24,7 @@ told = [*net[0].weight.grad.flatten().tolist(), *net[0].bias.grad.tolist(), me.a
 assert net[1].weight.grad is None
 with open(f"{sys.argv[1]}/{me.rank}-of-{me.count}", "w") as file:
     file.write(" ".join(map(str, told)))
+me.leave()
 """
 
 

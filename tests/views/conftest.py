@@ -4,22 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace import (
-    Candidate,
-    Finish,
-    Header,
-    Hit,
-    Lookup,
-    MemoryEvidence,
-    Node,
-    Prefill,
-    Role,
-    Seconds,
-    Step,
-    Tally,
-    Trace,
-    Written,
-)
+from specviz.evidence import Candidate, Hit, Lookup, MemoryEvidence, Tally, Written
+from specviz.trace import Finish, Header, Node, Prefill, Role, Seconds, Step, Trace
 
 PIECES = {
     1: " the", 2: " <b>", 3: "&lt;", 4: "</script>", 5: "\xe2\x80", 6: "=1", 7: "${x}", 8: "%{y}",

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from specviz import metrics
-from specviz.trace import Candidate, Lookup, MemoryEvidence, Trace
+from specviz.evidence import Candidate, Lookup, MemoryEvidence
+from specviz.trace import Trace
 from specviz.tracefile import load
 from specviz.views.candidates import COLUMNS, Offer, candidates, select, table, to_csv
 from tests.views.conftest import FIRST, header, prefill

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace import Costs, Recording, Tally, Trace
+from specviz.evidence import Tally
+from specviz.trace import Costs, Recording, Trace
 from specviz.views import charts
 from specviz.views.card import card
 from specviz.views.tokens import for_plotly, show

@@ -21,7 +21,7 @@ FOUND: dict[str, Any] = {
             }
         },
         "composed": {
-            "chain": {"depths": [1, 2, 3, 4], "steps": [1, 5], "asked": [6, 2],
+            "sums": {"depths": [1, 2, 3, 4], "steps": [1, 5], "asked": [6, 2],
                       "right": [[3, 6, 6, 6], [0, 0, 0, 2]], "skipped": 0},
             "places": {"depths": [1, 2, 3, 4], "steps": [], "asked": [], "right": [], "skipped": 3},
         },

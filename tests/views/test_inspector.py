@@ -12,20 +12,10 @@ import pytest
 from specviz import metrics
 from specviz.decoding import decode
 from specviz.drafters import create
+from specviz.evidence import Candidate, Hit, Lookup, MemoryEvidence, Written
 from specviz.models import toy
 from specviz.models.base import Inputs
-from specviz.trace import (
-    Candidate,
-    Header,
-    Hit,
-    Lookup,
-    MemoryEvidence,
-    Progress,
-    Run,
-    Step,
-    Trace,
-    Written,
-)  # fmt: skip
+from specviz.trace import Header, Progress, Run, Step, Trace  # fmt: skip
 from specviz.tracefile import load
 from specviz.views.inspector import Use, inspect
 from specviz.views.memory_table import COLUMNS, select, sentence, table, to_csv

@@ -6,7 +6,8 @@ import csv
 import io
 from dataclasses import replace
 
-from specviz.trace import Candidate, Lookup, Trace, Written
+from specviz.evidence import Candidate, Lookup, Written
+from specviz.trace import Trace
 from specviz.views.card import card
 from specviz.views.numbers import percent
 from specviz.views.rejects import COLUMNS, Reject, rejects, select, table, to_csv

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from specviz import metrics
-from specviz.trace import Header, Lookup, MemoryEvidence, Trace, Turn
+from specviz.evidence import Lookup, MemoryEvidence
+from specviz.trace import Header, Trace, Turn
 from specviz.tracefile import load
 from specviz.views import report_words
 from specviz.views.report import BY, COLUMNS, FACTS, Group, buckets, plain, pool, report, to_csv
