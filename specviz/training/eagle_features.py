@@ -23,18 +23,11 @@ from torch import Tensor
 from specviz.files import write_whole
 from specviz.models import smollm2
 from specviz.models.base import InputError
+from specviz.models.eagle_config import default_aux_layers
 from specviz.models.hf import HFModel
 from specviz.training.eagle_exchanges import FILE, Exchange, read
 
 LARGEST = float(np.finfo(np.float16).max)
-
-
-def aux_layers(layers: int) -> tuple[int, int, int]:
-    """The layers whose inputs an EAGLE-3 head reads: 2, the middle, the third from the end.
-
-    Source: arXiv 2503.01840, as its published heads have it.
-    """
-    return 2, layers // 2, layers - 3
 
 
 def features(net: Any, sequences: Sequence[Sequence[int]], layers: Sequence[int]) -> list[Tensor]:
@@ -176,7 +169,7 @@ def write(
 def _write_shard(net: Any, part: Sequence[Exchange], folder: Path, number: int, side: int) -> None:
     index = Index.of(part)
     config = net.config.get_text_config()
-    layers = aux_layers(config.num_hidden_layers)
+    layers = default_aux_layers(config.num_hidden_layers)
     array = np.lib.format.open_memmap(
         _array_file(folder, number),
         mode="w+",

@@ -162,7 +162,11 @@ def _sort(rng: random.Random) -> str:
     """A request to order or sift a handful of words or numbers."""
     if rng.random() < 0.5:
         things = [str(rng.randint(1, 200)) for _ in range(rng.randint(4, 8))]
-        asks = ("Sort these numbers:", "Which of these numbers is the largest?", "Add these up:")
+        asks: tuple[str, ...] = (
+            "Sort these numbers:",
+            "Which of these numbers is the largest?",
+            "Add these up:",
+        )
     else:
         things = rng.sample(ANIMALS + LISTS["thing"], rng.randint(4, 8))
         asks = (

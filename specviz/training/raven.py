@@ -20,7 +20,8 @@ from specviz.training.raven_documents import LONGEST, Kind
 from specviz.training.raven_look import look
 from specviz.training.raven_steps import Plan, train
 from specviz.training.raven_text import Mixture, batches
-from specviz.training.raven_weights import CONFIG, History, load, save, tokenizer_in
+from specviz.training.raven_weights import CONFIG, load, save, tokenizer_in
+from specviz.training.steps import History
 from specviz.training.workers import Workers
 
 SHARES: dict[Kind, float] = {
@@ -75,7 +76,14 @@ def main(
         torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
         mixture = Mixture(path, shares, longest, seed + 1000 * workers.rank)
         plan = Plan(
-            minutes, rate, mean, longest, from_mean or mean, from_longest or longest, noise, seed
+            minutes=minutes,
+            rate=rate,
+            seed=seed,
+            mean=mean,
+            longest=longest,
+            from_mean=from_mean or mean,
+            from_longest=from_longest or longest,
+            noise=noise,
         )
 
         def grow(steps: int) -> None:

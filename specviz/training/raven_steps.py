@@ -13,36 +13,29 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from specviz.models.raven_net import Attend, Raven, causal, rotary_table
+from specviz.training import steps
 from specviz.training.raven_text import Batch
-from specviz.training.raven_weights import History
+from specviz.training.steps import ALONE, History, Run
 from specviz.training.workers import Workers
 
 BACKPROP = 8  # iterations that gradients flow through, the last ones
-WARM_UP = 100  # steps until the rate is reached
 GROWTH = 1.5  # tasks and depths have grown after one such part of a run
-DECAY = 3.0  # the rate falls to nothing over the last such part of it
-REPORT = 50  # steps between two lines of progress
-ALONE = Workers()
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(Run):
     """One run: how long, how fast, and from which tasks and depths to which.
 
     ``mean`` and ``longest`` are the mean iterations and the longest composed task at the end,
     ``from_mean`` and ``from_longest`` those at the beginning; ``noise`` is the share of batches
-    that start from random states; ``pause`` minutes lie between two savings.
+    that start from random states.
     """
 
-    minutes: float
-    rate: float
     mean: float
     longest: int
     from_mean: float
     from_longest: int
     noise: float
-    seed: int
-    pause: float = 10.0
 
     def grown(self, spent: float) -> float:
         """How far tasks and depths have grown after ``spent`` minutes, 0 to 1."""
@@ -55,11 +48,6 @@ class Plan:
     def mean_at(self, spent: float) -> float:
         """Mean iterations after ``spent`` minutes."""
         return self.from_mean + (self.mean - self.from_mean) * self.grown(spent)
-
-    def rate_at(self, step: int, spent: float) -> float:
-        """The rate of a step (0 is the first) that begins after ``spent`` minutes."""
-        left = max(0.0, DECAY * (1 - spent / self.minutes))
-        return self.rate * min(1.0, (step + 1) / WARM_UP, left)
 
 
 def draw_depth(rng: random.Random, mean: float, spread: float = 0.5) -> int:
@@ -119,18 +107,8 @@ def loss_of(net: Raven, batch: Batch, depth: int, noise: float) -> Tensor:
 
 
 def optimizers(net: Raven, rate: float) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside, AdamW for embedding, norms and biases.
-
-    Every group has a ``share`` of the rate.
-    """
-    matrices = [p for n, p in net.named_parameters() if p.ndim == 2 and "wte" not in n]
-    rest = [p for n, p in net.named_parameters() if p.ndim != 2 or "wte" in n]
-    muon = torch.optim.Muon(matrices, lr=rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw")
-    adam = torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)
-    for optimizer, share in ((muon, 1.0), (adam, 0.3)):
-        for group in optimizer.param_groups:
-            group["share"] = share
-    return [muon, adam]
+    """Muon for the matrices inside, AdamW for embedding, norms and biases."""
+    return steps.optimizers(net, rate, lambda name: "wte" not in name)
 
 
 def train(
@@ -144,56 +122,17 @@ def train(
     clock: Callable[[], float] = time.monotonic,
     workers: Workers = ALONE,
 ) -> History:
-    """Train ``net`` in place for the minutes of ``plan``; what it has seen then, by all workers.
-
-    ``grow`` is told the longest composed task before every batch, ``keep`` is called every
-    ``plan.pause`` minutes, ``say`` gets lines of progress.
-    """
+    """As :func:`specviz.training.steps.train`; ``grow`` is told the longest composed task before
+    every batch."""
     rng = random.Random(plan.seed)
     torch.manual_seed(plan.seed)
-    steppers = optimizers(net, plan.rate)
-    began, last = clock(), 0.0
-    seen, step, loss = 0, 0, 0.0
-    net.train()
-    while (spent := workers.agree((clock() - began) / 60)) < plan.minutes:
+
+    def loss(spent: float) -> tuple[Tensor, int]:
         grow(plan.longest_at(spent))
         batch = next(stream)
         depth = draw_depth(rng, plan.mean_at(spent))
         noise = float(rng.random() < plan.noise)
-        rate = plan.rate_at(step, spent)
-        found = _step(net, batch, depth, noise, steppers, rate, workers)
-        loss = 0.98 * loss + 0.02 * found if step else found
-        step += 1
-        seen += batch.weights.numel() * workers.count
-        if step % REPORT == 0:
-            speed = seen / (clock() - began)
-            say(f"{spent:6.1f} min  step {step}  loss {loss:.3f}  {speed:.0f} tok/s")
-        if spent - last > plan.pause:
-            last = spent
-            keep(History(history.tokens + seen, history.minutes + spent))
-            net.train()
-    return History(history.tokens + seen, history.minutes + plan.minutes)
+        return loss_of(net, batch, depth, noise), batch.weights.numel()
 
-
-def _step(
-    net: Raven,
-    batch: Batch,
-    depth: int,
-    noise: float,
-    steppers: Sequence[torch.optim.Optimizer],
-    rate: float,
-    workers: Workers,
-) -> float:
-    """One change of the weights; this worker's loss before it."""
-    for optimizer in steppers:
-        for group in optimizer.param_groups:
-            group["lr"] = rate * group["share"]
-    with torch.autocast("cpu", torch.bfloat16):
-        loss = loss_of(net, batch, depth, noise)
-    loss.backward()  # type: ignore[no-untyped-call]
-    workers.average(net)
-    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-    for optimizer in steppers:
-        optimizer.step()
-        optimizer.zero_grad()
-    return loss.item()
+    steppers = optimizers(net, plan.rate)
+    return steps.train(net, steppers, loss, plan, history, keep, say, clock, workers)

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -17,6 +17,7 @@ from specviz.models.raven_net import Raven, RavenConfig
 from specviz.training.raven_chat import write_tokenizer_config
 from specviz.training.raven_documents import Kind, held_out, make
 from specviz.training.raven_text import BEGIN, END, PAD, build_tokenizer, school
+from specviz.training.steps import History
 
 CONFIG = RavenConfig(
     n_embd=256,
@@ -31,14 +32,6 @@ CONFIG = RavenConfig(
 )
 HEAD = "lm_head.weight"  # tied to the embedding, so never written
 PER_KIND = 2500  # generated documents of each kind that the tokenizer is trained on
-
-
-@dataclass
-class History:
-    """What some weights have learned from: tokens read, and minutes of all their runs."""
-
-    tokens: int = 0
-    minutes: float = 0.0
 
 
 def initialise(net: Raven) -> None:
@@ -74,8 +67,7 @@ def save(net: Raven, out: Path, history: History) -> None:
     }
     (out / "config.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     write_tokenizer_config(out)
-    history_text = json.dumps(asdict(history), indent=1) + "\n"
-    (out / "history.json").write_text(history_text, encoding="utf-8")
+    history.write(out)
 
 
 def load(out: Path, config: RavenConfig = CONFIG) -> tuple[Raven, History]:
@@ -100,11 +92,7 @@ def load(out: Path, config: RavenConfig = CONFIG) -> tuple[Raven, History]:
             "name an empty folder with --out."
         )
     net.load_state_dict(weights, strict=False)
-    file = out / "history.json"
-    if not file.exists():  # weights alone are enough to go on from
-        return net, History()
-    facts = json.loads(file.read_text(encoding="utf-8"))
-    return net, History(facts["tokens"], facts["minutes"])
+    return net, History.read(out)
 
 
 def tokenizer_in(out: Path, path: Path, kinds: Iterable[Kind], size: int) -> Tokenizer:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from plain_eagle import Plain
 from torch import Tensor
 
 from specviz.models.eagle_net import EagleHead, Entries, HeadConfig, draft, rollout, rotate
+from tests.plain_eagle import Plain
 
 CONFIG = HeadConfig(
     hidden_size=12, target_hidden_size=10, intermediate_size=20, heads=4, kv_heads=2, head_dim=6,

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from models.tiny import model
 from torch import Tensor
 
 from specviz.models.base import Inputs, finish
 from specviz.models.hf import HFModel
 from specviz.models.session import CHUNK, chain
 from specviz.tree import DraftTree
+from tests.models.tiny import model
 
 LAYERS = (0, 1)
 

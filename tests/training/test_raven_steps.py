@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.training import raven_steps
+from specviz.training import steps
 from specviz.training.raven_steps import Plan, draw_depth, forward, loss_of, train
 from specviz.training.raven_text import Batch
-from specviz.training.raven_weights import CONFIG, History, load, save
+from specviz.training.raven_weights import CONFIG, load, save
+from specviz.training.steps import History
 from tests.plain_raven import Plain
 from tests.tiny_raven import tiny_raven
 
@@ -102,7 +103,7 @@ def test_tasks_grow_for_two_thirds_of_a_run_and_the_rate_falls_over_the_last_thi
 
 
 def test_a_run_learns_keeps_and_tells_how_much_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raven_steps, "WARM_UP", 10)
+    monkeypatch.setattr(steps, "WARM_UP", 10)
     torch.manual_seed(2)
     net, history = load(Path("nowhere"), SMALL)
     before = loss_of(net, next(counting()), 3, 0.0).item()
@@ -124,7 +125,7 @@ def test_a_run_learns_keeps_and_tells_how_much_it_saw(monkeypatch: pytest.Monkey
 def test_a_restart_from_weights_alone_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(raven_steps, "WARM_UP", 10)
+    monkeypatch.setattr(steps, "WARM_UP", 10)
     torch.manual_seed(2)
     net, history = load(tmp_path, SMALL)
     fresh = loss_of(net, next(counting()), 3, 0.0).item()

@@ -15,7 +15,8 @@ from specviz.models.base import Message
 from specviz.models.raven_load import load as load_model
 from specviz.training.raven_documents import make
 from specviz.training.raven_text import build_tokenizer
-from specviz.training.raven_weights import CONFIG, History, initialise, load, save, tokenizer_in
+from specviz.training.raven_weights import CONFIG, initialise, load, save, tokenizer_in
+from specviz.training.steps import History
 
 SMALL = replace(CONFIG, n_embd=32, n_heads=4, intermediate_size=48, vocab_size=400)
 
