@@ -44,6 +44,11 @@ def check_abilities(label: str, supports: Set[str], drafter: Drafter) -> None:
             f"The decoder {drafter.name} guesses with fewer iterations of a shared block, and "
             f"{label} has none, its layers run once each: choose a recurrent-depth model."
         )
+    if "head" in missing:
+        raise Unsupported(
+            f"The decoder {drafter.name} drafts with a head that reads the target's states, which "
+            f"{label} does not show: choose a transformers model, such as smollm2-135m."
+        )
     if missing:
         raise Unsupported(
             f"The decoder {drafter.name} needs {', '.join(sorted(missing))}, which the model "

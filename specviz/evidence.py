@@ -143,10 +143,60 @@ class WaveEvidence(Record):
     readouts: Index
 
 
-Evidence = Annotated[MemoryEvidence | Span | WaveEvidence, Field(discriminator="kind")]
+class Entries(NamedTuple):
+    """A row of ``count`` entries that the drafter saw, the first of them number ``first`` in prompt
+    + answer: entry ``first + i`` was seen at position ``at + i * step``."""
+
+    first: Index
+    count: Index
+    at: Number
+    step: Number
 
 
-def tokens_in(evidence: MemoryEvidence | Span | WaveEvidence) -> Iterator[int]:
+class Offer(NamedTuple):
+    """What the drafter expected next, and how probable it held that to be."""
+
+    token: Token
+    probability: Number
+
+
+class Expansion(Record):
+    """The drafter's most probable tokens behind ``node``."""
+
+    node: Index
+    offers: tuple[Offer, ...]
+
+
+class WindowEvidence(Record):
+    """What a drafter head saw of the text in one step, and what it expected.
+
+    ``entries``: the sinks, then the window (or everything). The root's pair stood at ``tip``, a
+    guess d levels below at ``tip + d * spacing``. ``distance``: the greatest one between a guess
+    and an entry; the head was trained for positions below ``trained``. ``bytes`` of the keys and
+    values that it saw. ``truncated``: it drafted from a target that read only as much as it did.
+    ``levels``: passes of the head, one after the other. ``considered``: guesses before the cut.
+    """
+
+    kind: Literal["window"]
+    mode: Literal["full", "window_abs", "slot", "shift", "reindex_only"]
+    trained: Index
+    entries: tuple[Entries, ...]
+    tip: Number
+    spacing: Number
+    distance: Number
+    bytes: Annotated[int, Field(ge=0, lt=2**40)]
+    truncated: bool
+    levels: Index
+    considered: Index
+    expansions: tuple[Expansion, ...]
+
+
+Evidence = Annotated[
+    MemoryEvidence | Span | WaveEvidence | WindowEvidence, Field(discriminator="kind")
+]
+
+
+def tokens_in(evidence: MemoryEvidence | Span | WaveEvidence | WindowEvidence) -> Iterator[int]:
     """Every token id that it names, in order."""
     if isinstance(evidence, MemoryEvidence):
         for lookup in evidence.lookups:
@@ -160,3 +210,5 @@ def tokens_in(evidence: MemoryEvidence | Span | WaveEvidence) -> Iterator[int]:
         yield from evidence.tokens
     elif isinstance(evidence, WaveEvidence):
         yield from (c.token for r in evidence.rounds for c in r.cells)
+    elif isinstance(evidence, WindowEvidence):
+        yield from (offer.token for e in evidence.expansions for offer in e.offers)

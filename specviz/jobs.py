@@ -13,7 +13,7 @@ import platform
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -26,7 +26,7 @@ from specviz.drafters.memory import Snapshot
 from specviz.equality import judge
 from specviz.inputs import check_prompt, check_text, document_prompt
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model
+from specviz.models.base import HeadModel, InputError, Inputs, Message, Model
 from specviz.trace import (
     Check,
     Costs,
@@ -37,6 +37,7 @@ from specviz.trace import (
     StoredEvent,
     Trace,
     Turn,
+    UsedHead,
     with_pieces,
 )
 
@@ -186,6 +187,14 @@ def _header(
     knobs = knob_values(drafter)
     identity = [model.digest, model.dtype, drafter.name, knobs, inputs.tokens, job.max_new_tokens]
     lasting = drafter.persistent
+    reach = len(inputs.tokens) + job.max_new_tokens
+    notes = (*job.notes, *inputs.notes, *drafter.remarks(reach))
+    head = None
+    if "head" in drafter.needs:
+        assert isinstance(model, HeadModel)
+        facts = model.head(str(knobs["head"]))
+        head = UsedHead(**asdict(facts))
+        identity.append(facts.digest)
     return Header(
         role=role,
         run=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12],
@@ -204,7 +213,8 @@ def _header(
         eos_ids=tuple(sorted(model.eos_ids)),
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
-        notes=(*job.notes, *inputs.notes) if role == "decoder" else (),
+        notes=notes if role == "decoder" else (),
+        head=head,
         scope=job.scope if lasting else None,
         memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
     )

@@ -70,13 +70,25 @@ class Costs(Record):
         return self
 
 
+class UsedHead(Record):
+    """The head that drafted: ``trained`` for so many positions, guessing among ``vocabulary``
+    tokens, ``size`` weights."""
+
+    label: str
+    digest: str
+    trained: Index
+    vocabulary: Index
+    size: Index
+
+
 class Header(_Event):
     """What was about to run.
 
     ``tokens`` is the encoded prompt, ``knobs`` every knob's value, ``machine`` the processor or GPU
     with its cores or threads; ``packed`` whether weights were laid out for it; ``costs`` what a
     pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along;
-    ``depth`` the core iterations of one pass, where the model is a recurrent-depth one.
+    ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
+    the drafter head, where one was used.
     """
 
     type: Literal["header"] = "header"
@@ -101,6 +113,7 @@ class Header(_Event):
     scope: str | None = None
     memory_rows: Index = 0
     depth: Index | None = None
+    head: UsedHead | None = None
     reused: bool = False
 
 

@@ -12,12 +12,13 @@ from specviz.drafters.das_wave import DasWave
 from specviz.drafters.prompt_lookup import PromptLookup
 from specviz.drafters.recap import Recap
 from specviz.drafters.token_recycling import TokenRecycling
+from specviz.drafters.window import Window
 from specviz.models.base import InputError
 
 __all__ = ["DRAFTERS", "Drafter", "Knob", "create", "knob_values", "knobs_of"]
 
 DRAFTERS: dict[str, type[Drafter]] = {
-    d.name: d for d in (Recap, TokenRecycling, PromptLookup, DasWave, Das, Autoregressive)
+    d.name: d for d in (Recap, TokenRecycling, PromptLookup, Window, DasWave, Das, Autoregressive)
 }
 
 

@@ -27,6 +27,9 @@ class Autoregressive:
     def check(self, model: Model) -> None:
         pass
 
+    def remarks(self, tokens: int) -> tuple[str, ...]:
+        return ()
+
     def capture(self) -> Capture:
         return Capture()
 

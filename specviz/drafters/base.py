@@ -131,6 +131,11 @@ class Drafter(Protocol):
         """Raise InputError when these knobs do not go with ``model``, whose abilities suffice."""
         ...
 
+    def remarks(self, tokens: int) -> tuple[str, ...]:
+        """What a person should know of a run with these knobs that comes to ``tokens`` in all, one
+        sentence each; asked after ``check``."""
+        ...
+
     def capture(self) -> Capture:
         """What the session must report; called once, before prefill."""
         ...

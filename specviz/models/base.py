@@ -12,10 +12,11 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from specviz.trace import Costs, Progress
 from specviz.tree import DraftTree
+from specviz.windows import Bounds, Sight
 
 
 class InputError(ValueError):
@@ -63,11 +64,14 @@ class Capture:
     ``full_entropy``: also return the entropy of the whole distribution (an extra [rows, V] pass).
     ``prompt_rows``: which prompt positions to score in prefill: only the last one, the first
     occurrence of every distinct token, or all of them (the last one always, as the last row).
+    ``head``: the drafter head that is to draft from the target's states, named as ``HeadModel``
+    has it; the session is then a :class:`HeadSession`.
     """
 
     top_k: int = 8
     full_entropy: bool = False
     prompt_rows: Literal["last", "distinct", "all"] = "last"
+    head: str | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,8 @@ class Model(Protocol):
     ``digest`` changes whenever tokens could (weights, revision). ``hardware`` names what it runs
     on: processor and threads, or GPU. ``packed``: its weights are laid out for that. ``supports``
     names abilities that drafters may need: ``"tree"`` (verification of branching drafts),
-    ``"rollback"``, ``"depth"`` (a shared block applied ``depth`` times: its sessions are
+    ``"rollback"``, ``"head"`` (its states can be shared with a drafter head: it is a
+    :class:`HeadModel`), ``"depth"`` (a shared block applied ``depth`` times: its sessions are
     :class:`DepthSession`; ``depth`` is None for all other models).
     """
 
@@ -284,6 +289,91 @@ class DepthSession(Session, Protocol):
 
     def depth_engine(self) -> DepthEngine:
         """An engine reading this session; ``begin`` it anew after every commit."""
+        ...
+
+
+class Offers(NamedTuple):
+    """What a head expects behind one node: ``tokens`` [k], the most probable first, and natural-log
+    probabilities ``logps`` [k] over its own vocabulary."""
+
+    tokens: tuple[int, ...]
+    logps: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class HeadFacts:
+    """``trained``: positions that a head has learned with. ``vocabulary``: tokens that it can
+    guess. ``digest``: of its weights. ``size``: number of its weights."""
+
+    label: str
+    digest: str
+    trained: int
+    vocabulary: int
+    size: int
+
+
+@runtime_checkable
+class HeadEngine(Protocol):
+    """A drafter's arm beside a session whose target shares its states with a small head.
+
+    Entries of the text are kept and placed by ``Bounds``. A draft is a tree that grows level by
+    level behind them and is forgotten by the next ``follow``.
+    """
+
+    @property
+    def trained(self) -> int:
+        """Positions that the head was trained for."""
+        ...
+
+    @property
+    def sight(self) -> Sight:
+        """What is seen of the text in this round."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """Of the keys and values that are seen."""
+        ...
+
+    def begin(self, bounds: Bounds, truncated: bool = False) -> None:
+        """Forget everything, and keep entries by ``bounds`` from now on.
+
+        ``truncated``: the states are those of a target that reads only what the head sees.
+        """
+        ...
+
+    def follow(self, context: Sequence[int], top: int) -> Offers:
+        """Take in what was committed since; the ``top`` offers behind the last of ``context``.
+
+        ``context``: prompt and everything emitted.
+        """
+        ...
+
+    def expand(self, parents: Sequence[int], tokens: Sequence[int], top: int) -> tuple[Offers, ...]:
+        """Add a level: nodes holding ``tokens`` below ``parents`` (-1: the root), all of the same
+        depth; the ``top`` offers behind each. Nodes count from 0 in the order in which they came.
+        """
+        ...
+
+
+@runtime_checkable
+class HeadSession(Session, Protocol):
+    """A session that was opened for a head."""
+
+    def head_engine(self) -> HeadEngine:
+        """An engine reading this session, before or right after prefill."""
+        ...
+
+
+@runtime_checkable
+class HeadModel(Model, Protocol):
+    """A model that heads can draft for; ``"head"`` is among its abilities."""
+
+    def head(self, name: str) -> HeadFacts:
+        """Load the head ``name``: a label, a folder or a hub id, empty for the model's own.
+
+        Raises InputError or Unsupported where there is none, or where it does not fit the model.
+        """
         ...
 
 

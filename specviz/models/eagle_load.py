@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -13,6 +14,7 @@ from specviz.models.eagle_config import read_head_config
 from specviz.models.eagle_net import EagleHead, HeadConfig
 from specviz.models.raven_config import json_object, some
 
+FILES = ["*.safetensors", "pytorch_model*.bin", "config.json"]
 LAYER, THEIRS = "midlayer.", "layers.0."  # SafeAILab's name of the layer, that of speculators
 # The target's own, or kept by other programs: never needed here.
 IGNORED = {"embed_tokens.weight", "verifier_lm_head.weight", "verifier_norm.weight"}
@@ -53,22 +55,31 @@ def _fit(config: HeadConfig, hidden: int, vocabulary: int, label: str) -> None:
 
 def _tensors(folder: Path, label: str) -> dict[str, Tensor]:
     """All tensors under SafeAILab's names; raises InputError."""
-    files = sorted(folder.glob("*.safetensors"))
+    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not files:
-        raise InputError(f"{label} has no safetensors file: {FIX}")
+        raise InputError(f"{label} has no weights file (safetensors or pytorch_model.bin): {FIX}")
     state: dict[str, Tensor] = {}
     for file in files:
         try:
-            with safe_open(file, framework="pt") as part:
-                for name in part.keys():  # noqa: SIM118 (not a mapping)
-                    if name not in IGNORED:
-                        state[_own(name)] = part.get_tensor(name)
-        except (SafetensorError, OSError) as error:
+            part = _weights(file)
+        except (SafetensorError, OSError, RuntimeError, ValueError, UnpicklingError) as error:
             raise InputError(
-                f"{file.name} of {label} cannot be read as safetensors: it is incomplete or "
-                "damaged."
+                f"{file.name} of {label} cannot be read: it is incomplete, damaged or holds more "
+                "than tensors."
             ) from error
+        state |= {_own(name): tensor for name, tensor in part.items() if name not in IGNORED}
     return state
+
+
+def _weights(file: Path) -> dict[str, Tensor]:
+    """The tensors of one file. A pickle is read as tensors only, so it can run nothing."""
+    if file.suffix == ".bin":
+        found = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
+            raise ValueError("something else than tensors")
+        return found
+    with safe_open(file, framework="pt") as part:
+        return {name: part.get_tensor(name) for name in part.keys()}  # noqa: SIM118
 
 
 def _own(name: str) -> str:
@@ -109,7 +120,7 @@ def _complete(head: EagleHead, state: dict[str, Tensor], label: str) -> None:
     offsets = state.get("d2t", torch.zeros(config.draft_vocab_size, dtype=torch.long)).long()
     tokens = offsets + torch.arange(config.draft_vocab_size)
     inside = bool(((tokens >= 0) & (tokens < config.vocab_size)).all())
-    if not inside or len(tokens.unique()) < len(tokens):
+    if not inside or len(set(tokens.tolist())) < len(tokens):
         raise InputError(
             f"The map d2t of {label} names tokens twice or beyond the vocabulary: {FIX}"
         )

@@ -2,12 +2,11 @@
 
 Weight names are those of the public checkpoints (Li and others, arXiv 2503.01840). Keys leave the
 layer before any rotation and are turned when they are read, at whatever positions the reader gives
-them; attention is a callable, so training and drafting share these few lines.
+them. Training and drafting gather in their own ways and share everything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,10 +14,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from specviz.models.raven_net import Norm
-
-# (queries, keys, values), [batch, heads, n, width] before any rotation -> the shape of the queries;
-# keys and values may have fewer heads, each shared by a group of query heads.
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -83,15 +78,21 @@ class Attention(nn.Module):
         self.v_proj = nn.Linear(both, config.kv_heads * config.head_dim, bias=bias)
         self.o_proj = nn.Linear(inner, config.hidden_size, bias=False)
 
-    def forward(self, x: Tensor, attend: Attend) -> Tensor:
-        """``x`` [batch, n, 2 hidden] to [batch, n, hidden]."""
+    def queries(self, x: Tensor) -> Tensor:
+        """[batch, heads, n, width] before any rotation, of ``x`` [batch, n, 2 hidden]."""
+        return self._heads(self.q_proj(x))
 
-        def heads(projection: nn.Linear) -> Tensor:
-            return projection(x).unflatten(-1, (-1, self.width)).transpose(1, 2)
+    def entries(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys before any rotation, and values, each [batch, kv heads, n, width]."""
+        return self._heads(self.k_proj(x)), self._heads(self.v_proj(x))
 
-        out = attend(heads(self.q_proj), heads(self.k_proj), heads(self.v_proj))
-        mixed: Tensor = self.o_proj(out.transpose(1, 2).flatten(2))
-        return mixed
+    def mixed(self, gathered: Tensor) -> Tensor:
+        """What attention gathered [batch, heads, n, width] to [batch, n, hidden]."""
+        out: Tensor = self.o_proj(gathered.transpose(1, 2).flatten(2))
+        return out
+
+    def _heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (-1, self.width)).transpose(1, 2)
 
 
 class Mlp(nn.Module):
@@ -121,11 +122,15 @@ class Layer(nn.Module):
         self.hidden_norm = Norm(config.hidden_size, config.norm_eps)
         self.post_attention_layernorm = Norm(config.hidden_size, config.norm_eps)
 
-    def forward(self, state: Tensor, embedded: Tensor, attend: Attend) -> Tensor:
-        """``state`` and ``embedded`` [batch, n, hidden] to the next state of that shape."""
-        normed = self.hidden_norm(state)
-        both = torch.cat([self.input_layernorm(embedded), normed], dim=-1)
-        x = self.self_attn(both, attend) + (normed if self.normed_residual else state)
+    def joined(self, state: Tensor, embedded: Tensor) -> Tensor:
+        """What attention reads [batch, n, 2 hidden] of a state and an embedding."""
+        return torch.cat([self.input_layernorm(embedded), self.hidden_norm(state)], dim=-1)
+
+    def rest(self, state: Tensor, gathered: Tensor) -> Tensor:
+        """The next state [batch, n, hidden]; ``gathered``: of attention, see ``mixed``."""
+        x = self.self_attn.mixed(gathered) + (
+            self.hidden_norm(state) if self.normed_residual else state
+        )
         out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return out
 
@@ -168,10 +173,9 @@ class EagleHead(nn.Module):
         state: Tensor = self.fc(features)
         return state
 
-    def step(self, state: Tensor, embedded: Tensor, attend: Attend) -> tuple[Tensor, Tensor]:
-        """One pass of the layer: the state that is carried on [b, n, hidden], logits [b, n, draft
-        vocabulary]."""
-        out = self.midlayer(state, embedded, attend)
+    def read(self, out: Tensor) -> tuple[Tensor, Tensor]:
+        """The state that is carried on [.., hidden] and logits [.., draft vocabulary], of the
+        layer's output."""
         normed = self.norm(out)
         return (normed if self.config.norm_output else out), self.lm_head(normed)
 
@@ -181,62 +185,19 @@ class EagleHead(nn.Module):
         self.t2d.zero_()
         self.t2d[tokens] = True
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.fc.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the weights are kept in."""
+        return self.norm.weight.dtype
+
     def target_ids(self) -> Tensor:
         """The target's token for every draft id [draft vocabulary]."""
         return torch.arange(len(self.d2t), device=self.d2t.device) + self.d2t
-
-
-@dataclass(frozen=True)
-class Entries:
-    """What the layer can look at: ``keys`` (before rotation) and ``values`` [b, heads, c, width].
-
-    One entry stands for one pair of a state and the token that follows it.
-    """
-
-    keys: Tensor
-    values: Tensor
-
-    def __len__(self) -> int:
-        return self.keys.shape[2]
-
-    def take(self, rows: Tensor) -> Entries:
-        """The entries ``rows`` [r] only, in that order."""
-        return Entries(self.keys.index_select(2, rows), self.values.index_select(2, rows))
-
-    def plus(self, more: Entries) -> Entries:
-        """These, then ``more``."""
-        keys = torch.cat([self.keys, more.keys], dim=2)
-        return Entries(keys, torch.cat([self.values, more.values], dim=2))
-
-
-def draft(
-    head: EagleHead,
-    state: Tensor,
-    embedded: Tensor,
-    positions: Tensor,
-    past: Entries | None,
-    seen: Tensor,
-) -> tuple[Tensor, Tensor, Entries]:
-    """One pass over n new pairs: their states, their logits, and their entries.
-
-    ``state``, ``embedded`` [b, n, hidden]; ``seen`` [n, c + n]: which entries each of them looks
-    at, those of ``past`` first; ``positions`` [c + n] of all of these, the new ones' last: nothing
-    else says where an entry stands. A row of ``seen`` must not be empty.
-    """
-    new: list[Entries] = []
-
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        new.append(Entries(k, v))
-        every = past.plus(new[0]) if past is not None else new[0]
-        theta = head.config.rope_theta
-        turned = rotate(q, positions[-q.shape[2] :], theta)
-        keys = rotate(every.keys, positions, theta)
-        return F.scaled_dot_product_attention(
-            turned, keys, every.values, attn_mask=seen, enable_gqa=True
-        )
-
-    carried, logits = head.step(state, embedded, attend)
-    return carried, logits, new[0]
 
 
 def rollout(head: EagleHead, features: Tensor, embedded: Tensor, steps: int) -> list[Tensor]:
@@ -250,19 +211,17 @@ def rollout(head: EagleHead, features: Tensor, embedded: Tensor, steps: int) -> 
     """
     columns = features.shape[1]
     place = torch.arange(columns, device=features.device)
-    theta = head.config.rope_theta
+    theta, layer = head.config.rope_theta, head.midlayer
     made: list[tuple[Tensor, Tensor]] = []
-
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        groups = q.shape[1] // k.shape[1]
-        here = place + len(made)
-        turned = rotate(q, here, theta)
-        made.append((_shared(rotate(k, here, theta), groups), _shared(v, groups)))
-        return _ahead(turned, made)
-
     state, found = head.condense(features), []
     for step in range(steps):
-        state, logits = head.step(state, embedded[:, step : step + columns], attend)
+        x = layer.joined(state, embedded[:, step : step + columns])
+        here = place + step
+        q = rotate(layer.self_attn.queries(x), here, theta)
+        k, v = layer.self_attn.entries(x)
+        groups = q.shape[1] // k.shape[1]
+        made.append((_shared(rotate(k, here, theta), groups), _shared(v, groups)))
+        state, logits = head.read(layer.rest(state, _ahead(q, made)))
         found.append(logits)
     return found
 

@@ -13,7 +13,8 @@ from specviz.models import smollm2, tiny_raven, toy
 from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
-DEPTH = frozenset({"tree", "rollback", "depth"})
+TREE = frozenset({"tree", "rollback"})
+HEAD, DEPTH = TREE | {"head"}, TREE | {"depth"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Entry:
     source: str = ""
     install: str = ""
     digest: Callable[[], str] = lambda: ""
-    supports: frozenset[str] = frozenset({"tree", "rollback"})
+    supports: frozenset[str] = HEAD
     dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
     problem: Callable[[], str | None] = lambda: None
     mean: Callable[[], int | None] | None = None
@@ -109,6 +110,7 @@ BUILT_IN: dict[str, Entry] = {
             title="Nursery rhyme (toy, no weights)",
             load=_toy,
             kind="toy",
+            supports=TREE,
             licence="Apache-2.0",
             size="a table of counts",
             source="specviz itself",

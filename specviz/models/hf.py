@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from transformers import __version__ as TRANSFORMERS
 
-from specviz.models.base import Capture, Inputs, Message, cpu_name
+from specviz.models.base import Capture, HeadFacts, Inputs, Message, cpu_name
+from specviz.models.eagle_heads import Heads
 from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
 from specviz.models.hf_facts import Facts
@@ -44,7 +45,7 @@ class HFModel:
         self.device = str(net.device)
         self.hardware = hardware(net.device)
         self.dtype = str(net.dtype).removeprefix("torch.")
-        self.supports = frozenset({"tree", "rollback"})
+        self.supports = frozenset({"tree", "rollback", "head"})
         self.codec = TextCodec(tokenizer, label)
         self.eos_ids = facts.eos_ids
         self.blocked_ids = facts.blocked_ids
@@ -55,6 +56,7 @@ class HFModel:
         self.depth: int | None = None
         self.packed = False
         self._groups = facts.groups
+        self._heads = Heads(self)
         self._costs: dict[int, Costs] = {}
         # Some modules keep a value from one pass to the next, so passes take turns.
         self._lock = RLock()
@@ -68,12 +70,14 @@ class HFModel:
         return self.codec.token_bytes(token)
 
     def open(self, capture: Capture = Capture()) -> TreeSession[BufferCache]:
-        """A session with an empty cache."""
-        return TreeSession(self, capture)
+        """A session with an empty cache; one that feeds a head, where ``capture`` names one."""
+        if capture.head is None:
+            return TreeSession(self, capture)
+        return FeatureSession(self, capture, self._heads.load(capture.head)[0])
 
-    def open_tapped(self, layers: Sequence[int], capture: Capture = Capture()) -> FeatureSession:
-        """A session that also keeps what ``layers`` read; see FeatureSession."""
-        return FeatureSession(self, capture, layers)
+    def head(self, name: str) -> HeadFacts:
+        """Load a head and say what it is; see ``HeadModel``."""
+        return self._heads.load(name)[1]
 
     def pack(self) -> None:
         """Lay out linear weights for the CPU, where that is checked to help."""

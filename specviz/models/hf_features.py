@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from specviz.models.base import Capture, Inputs, Scores
+from specviz.models.base import Capture, HeadEngine, Inputs, Scores
+from specviz.models.eagle_engine import EagleEngine
+from specviz.models.eagle_net import EagleHead
 from specviz.models.hf_cache import BufferCache
-from specviz.models.session import TreeSession
+from specviz.models.session import TreeSession, chain
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class FeatureSession(TreeSession[BufferCache]):
-    """The passes of prefill and verification also give the inputs of ``layers``: no second pass.
+    """The passes of prefill and verification also give what ``head`` reads: no second pass.
 
     Features of rejected rows are dropped with them.
     """
 
-    def __init__(self, model: HFModel, capture: Capture, layers: Sequence[int]) -> None:
+    def __init__(self, model: HFModel, capture: Capture, head: EagleHead) -> None:
         super().__init__(model, capture)
-        self.layers = tuple(layers)
+        self.head, self.layers = head, head.config.aux_layers
         self._tapped = model
         self._last: Tensor | None = None
         self._kept: list[Tensor] = []
@@ -40,6 +42,17 @@ class FeatureSession(TreeSession[BufferCache]):
         found = torch.cat(self._kept)
         self._kept = []
         return found
+
+    def narrow_features(self, tokens: Sequence[int]) -> Tensor:
+        """Features [n, layers x hidden] of a pass that reads nothing but ``tokens``, on its own."""
+        model = self._tapped
+        cache = model.cache(len(tokens))
+        return model.run_tapped(cache, chain(tokens), [len(tokens) - 1], self.layers)[1]
+
+    def head_engine(self) -> HeadEngine:
+        """An engine that takes this session's features."""
+        embedding: Tensor = self._tapped.net.get_input_embeddings().weight.detach()
+        return EagleEngine(self.head, embedding, self)
 
     def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
         """As ever; the features of every chunk count at once."""

@@ -10,8 +10,6 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from huggingface_hub import constants, get_session, hf_hub_download, snapshot_download
-from huggingface_hub import errors as hub
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
 from transformers import __version__ as TRANSFORMERS
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
@@ -21,15 +19,13 @@ from specviz.files import folder_digest
 from specviz.models.base import InputError, Model, Unsupported
 from specviz.models.hf import HFModel
 from specviz.models.hf_facts import check_architecture
+from specviz.models.hf_hub import hub_config, snapshot
 from specviz.models.raven_config import some
 from specviz.models.raven_label import is_recurrent
 from specviz.models.raven_load import load as load_raven
 from specviz.models.session import tree_error
 
 log = logging.getLogger(__name__)
-
-# The HTTP library behind the hub client changes from version to version; this is its base error.
-HTTP_ERROR: type[BaseException] = hub.HfHubHTTPError.__mro__[1]
 
 # The test suite compares their tree passes with plain ones; anything else is checked when loaded.
 # (A check needs the device, which a ZeroGPU process lacks while it preloads.)
@@ -60,50 +56,10 @@ def load_hub(repo: str, device: str, dtype: str, label: str | None = None) -> Mo
     revision = config_file.parent.name
     known: dict[str, Any] = {"revision": revision, "local_files_only": offline}
     if is_recurrent(config_file):
-        with quiet(), _reached(repo):
-            folder = Path(snapshot_download(repo, allow_patterns=RAVEN_FILES, **known))
+        with quiet():
+            folder = snapshot(repo, RAVEN_FILES, revision, offline)
         return load_raven(folder, device, dtype, label, revision[:16])
     return _load(repo, device, dtype, label, revision[:16], known)
-
-
-def hub_config(repo: str) -> tuple[Path, bool]:
-    """The local copy of a hub model's config.json, and whether the hub was out of reach for it."""
-    with _reached(repo):
-        # The hub client would retry for half a minute before it says that there is no network.
-        offline = not _hub_answers()
-        return Path(hf_hub_download(repo, "config.json", local_files_only=offline)), offline
-
-
-@contextmanager
-def _reached(repo: str) -> Iterator[None]:
-    """What goes wrong on the way to the hub as InputError."""
-    try:
-        yield
-    except hub.GatedRepoError as error:
-        raise InputError(
-            f"{repo} is gated: accept its licence on the hub and log in with `hf auth login`."
-        ) from error
-    except (hub.RepositoryNotFoundError, hub.HFValidationError) as error:
-        raise InputError(
-            f"The hub has no public model {repo}: check the spelling or log in with "
-            "`hf auth login`."
-        ) from error
-    except hub.RemoteEntryNotFoundError as error:
-        raise InputError(f"{repo} has no config.json: choose a transformers model.") from error
-    except (hub.LocalEntryNotFoundError, HTTP_ERROR, OSError) as error:
-        raise InputError(
-            f"The hub cannot be reached to get {repo}: check the network, or give a local folder."
-        ) from error
-
-
-def _hub_answers() -> bool:
-    if constants.HF_HUB_OFFLINE:
-        return False
-    try:
-        get_session().head(constants.ENDPOINT, timeout=10)
-    except (HTTP_ERROR, OSError):
-        return False
-    return True
 
 
 def load_folder(

@@ -64,9 +64,7 @@ def rank(
     )
 
 
-def _order_ties(
-    exact: torch.Tensor, tied: np.ndarray, values: np.ndarray, ids: np.ndarray
-) -> None:
+def _order_ties(exact: torch.Tensor, tied: np.ndarray, values: np.ndarray, ids: np.ndarray) -> None:
     """Rewrite ``ids`` of the ``tied`` rows: lowest id first among equals, also at the cut.
 
     ``topk`` promises the values only: neither the order among equals, nor which of them it takes.

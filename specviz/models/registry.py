@@ -17,7 +17,7 @@ from specviz import verdict as verdicts
 from specviz.files import cache_root
 from specviz.models import raven_label
 from specviz.models.base import InputError, Model, Packable, Unsupported
-from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH
+from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH, HEAD
 from specviz.models.entries import Entry as Entry
 from specviz.verdict import Verdict
 
@@ -194,7 +194,7 @@ def _known(name: str) -> Entry | None:
             title=name,
             load=lambda device, dtype: _from_hub(name, device, dtype),
             source=f"https://huggingface.co/{name}",
-            supports=DEPTH,  # as much as any may have: only loading tells
+            supports=DEPTH | HEAD,  # as much as any may have: only loading tells
             mean=lambda: None,
         )
     return None
