@@ -144,11 +144,11 @@ class WaveEvidence(Record):
 
 
 class Entries(NamedTuple):
-    """A row of ``count`` entries that the drafter saw, the first of them number ``first`` in prompt
-    + answer: entry ``first + i`` was seen at position ``at + i * step``."""
+    """``length`` entries in a row that the drafter saw, the first of them number ``first`` in
+    prompt + answer: entry ``first + i`` was seen at position ``at + i * step``."""
 
     first: Index
-    count: Index
+    length: Index
     at: Number
     step: Number
 

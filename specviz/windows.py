@@ -17,11 +17,11 @@ BOUNDED: tuple[Mode, ...] = ("window_abs", "slot", "shift")
 
 
 class Stretch(NamedTuple):
-    """``count`` entries in a row, the first of them number ``first``. Entry ``first + i`` is seen
+    """``length`` entries in a row, the first of them number ``first``. Entry ``first + i`` is seen
     at position ``at + i * step``."""
 
     first: int
-    count: int
+    length: int
     at: float
     step: float
 
@@ -41,7 +41,7 @@ class Sight:
     @property
     def entries(self) -> int:
         """How many there are."""
-        return sum(s.count for s in self.stretches)
+        return sum(s.length for s in self.stretches)
 
     def farthest(self, depth: int) -> float:
         """The greatest position at ``depth`` levels below the root."""

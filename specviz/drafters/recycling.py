@@ -280,6 +280,9 @@ class Recycling:
     def check(self, model: Model) -> None:
         pass
 
+    def remarks(self, tokens: int) -> tuple[str, ...]:
+        return ()
+
     def capture(self) -> Capture:
         return self.memory.capture()
 

@@ -202,7 +202,8 @@ class Window(Autoregressive):
             mode=bounds.mode,
             trained=bounds.trained,
             entries=tuple(
-                Entries(s.first, s.count, round(s.at, 4), round(s.step, 6)) for s in sight.stretches
+                Entries(s.first, s.length, round(s.at, 4), round(s.step, 6))
+                for s in sight.stretches
             ),
             tip=round(sight.tip, 4),
             spacing=round(sight.step, 6),

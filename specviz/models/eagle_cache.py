@@ -75,7 +75,8 @@ class DraftCache:
         """Which of ``more`` new entries stay, ascending: the others need not be computed."""
         old, every = self.seen, self.seen + more
         sinks, window = self.bounds.kept(every)
-        return [*range(old, sinks.stop), *range(max(window.start, old), every)]
+        stay = [*range(old, sinks.stop), *range(max(window.start, old), every)]
+        return [entry - old for entry in stay]
 
     def append(self, keys: Tensor, values: Tensor, more: int) -> None:
         """Take what stays of ``more`` new entries, [heads, n, width], keys before rotation."""
@@ -114,9 +115,9 @@ class DraftCache:
         """Positions of the rows from ``start`` to ``end`` of what the head looks at, float64."""
         parts, row = [], 0
         for stretch in self.sight.stretches:
-            first, last = max(start - row, 0), min(end - row, stretch.count)
+            first, last = max(start - row, 0), min(end - row, stretch.length)
             if first < last:
                 steps = torch.arange(first, last, dtype=torch.float64)
                 parts.append(stretch.at + stretch.step * steps)
-            row += stretch.count
+            row += stretch.length
         return torch.cat(parts) if parts else torch.empty(0, dtype=torch.float64)

@@ -38,7 +38,7 @@ class EagleEngine:
         self.head, self.embedding, self.target = head, embedding, target
         self._ids = head.target_ids()
         self._truncated = False
-        self._sinks: Tensor | None = None
+        self._sinks = torch.empty(0)
         self._cache: DraftCache | None = None
         self._states: list[Tensor] = []
         self._depths: list[int] = []
@@ -67,7 +67,8 @@ class EagleEngine:
 
     def begin(self, bounds: Bounds, truncated: bool = False) -> None:
         """Forget everything, and keep entries by ``bounds`` from now on."""
-        self._cache, self._truncated, self._sinks = self._empty(bounds), truncated, None
+        self._cache, self._truncated = self._empty(bounds), truncated
+        self._sinks = self.head.fc.weight.new_empty(0, self.head.config.feature_width)
 
     def _empty(self, bounds: Bounds) -> DraftCache:
         config = self.head.config
@@ -106,8 +107,8 @@ class EagleEngine:
         """An empty cache, and the features of everything that stays, as a target computes them that
         reads the window alone."""
         bounds = self._held.bounds
-        if self._sinks is None:  # nothing but sinks lies before a sink: these are the same
-            self._sinks = features[: bounds.sinks]
+        # Nothing but sinks lies before a sink, so theirs are the same in every pass.
+        self._sinks = torch.cat([self._sinks, features])[: bounds.sinks]
         sinks, window = bounds.kept(len(context) - 1)
         self._cache = self._empty(bounds)
         narrow = self.target.narrow_features(context[window.start : window.stop])

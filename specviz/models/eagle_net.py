@@ -92,7 +92,7 @@ class Attention(nn.Module):
         return out
 
     def _heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.width)).transpose(1, 2)
+        return x.view(*x.shape[:-1], -1, self.width).transpose(1, 2)
 
 
 class Mlp(nn.Module):
@@ -241,7 +241,7 @@ def _ahead(q: Tensor, made: list[tuple[Tensor, Tensor]]) -> Tensor:
     before = (q @ keys.transpose(-1, -2)).masked_fill(hidden, -torch.inf)
     own = [(q * k).sum(-1, keepdim=True) for k, _ in later]
     weights = (torch.cat([before, *own], dim=-1) * scale).softmax(-1).to(values.dtype)
-    out = weights[..., :columns] @ values
+    out: Tensor = weights[..., :columns] @ values
     for i, (_, v) in enumerate(later):
         out = out + weights[..., columns + i, None] * v
     return out

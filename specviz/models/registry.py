@@ -231,7 +231,7 @@ def _at(base: Entry, spelled: str) -> Entry:
 
 
 def _hub_mean(repo: str) -> int:
-    from specviz.models.hf_load import hub_config
+    from specviz.models.hf_hub import hub_config
 
     mean = raven_label.mean_recurrence(hub_config(repo)[0])
     if mean is None:

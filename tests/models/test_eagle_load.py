@@ -174,8 +174,8 @@ def test_weights_that_are_absent_or_damaged(tmp_path: Path) -> None:
     put(tmp_path, SAFE, head().state_dict())
     file = tmp_path / "model.safetensors"
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(InputError, match=r"^model.safetensors of the head cannot be read as "):
+    with pytest.raises(InputError, match=r"^model.safetensors of the head cannot be read: "):
         load(tmp_path)
     file.unlink()
-    with pytest.raises(InputError, match=r"^the head has no safetensors file: "):
+    with pytest.raises(InputError, match=r"^the head has no weights file "):
         load(tmp_path)
