@@ -9,6 +9,7 @@ from pathlib import Path
 
 import charset_normalizer
 
+from specviz import pdf
 from specviz.models.base import TEXT_LIMIT, InputError, check_size
 
 SAMPLE_BYTES = 64 * 1024
@@ -30,7 +31,6 @@ OTHER = (
     "shift_jis", "gb18030", "big5", "euc_jp", "euc_kr",
 )  # fmt: skip
 FORMATS = (
-    (b"%PDF-", "a PDF file"),
     (b"PK\x03\x04", "a packed file (docx, epub, odt or zip)"),
     (b"\xd0\xcf\x11\xe0", "an old Office file"),
     (b"{\\rtf", "an RTF file"),
@@ -49,19 +49,25 @@ class Document:
     notes: tuple[str, ...]
 
 
-def open_document(source: str | Path | bytes, name: str = "") -> Document:
+def open_document(
+    source: str | Path | bytes, name: str = "", progress: pdf.Pages | None = None
+) -> Document:
     """The text of a file (a path, or its bytes with a ``name`` to show).
 
-    Decoded by byte order mark, else as strict UTF-8, else by a guess that is said; line ends
-    become LF. Raises InputError for what is too large, binary, empty or undecodable.
+    A PDF is read page by page (``progress(done, pages)`` is told). Anything else is decoded by
+    byte order mark, else as strict UTF-8, else by a guess that is said; line ends become LF.
+    Raises InputError for what is too large, binary, empty or undecodable.
     """
     if isinstance(source, bytes):
         name = _shown(name or "the document")
         raw = source
-        check_size(name, len(raw))
+        if not pdf.is_pdf(raw):
+            check_size(name, len(raw))
     else:
         name = _shown(name or Path(source).name)
         raw = _read(Path(source), name)
+    if pdf.is_pdf(raw):
+        return Document(name, *pdf.read_pdf(raw, name, progress))
     if not raw:
         raise InputError(f"{name} is empty: choose a document with text.")
     _check_format(name, raw)
@@ -84,6 +90,11 @@ def document_prompt(document: str, question: str) -> str:
     """One prompt from the text of a document and a question about it; raises InputError."""
     check_text("document", document, "choose one with text")
     check_text("question", question, "ask something about the document")
+    return joined(document, question)
+
+
+def joined(document: str, question: str) -> str:
+    """The document, an empty line, the question."""
     return f"{document.strip()}\n\n{question.strip()}"
 
 
@@ -108,11 +119,13 @@ def _read(path: Path, name: str) -> bytes:
     if path.is_dir():
         raise InputError(f"{name} is a folder: choose a text file.")
     try:
-        size = path.stat().st_size
-        check_size(name, size)
         with path.open("rb") as file:
+            raw = file.read(pdf.HEAD)
+            if pdf.is_pdf(raw):
+                return raw + file.read(pdf.BYTES + 1 - len(raw))
+            check_size(name, path.stat().st_size)
             # The size on disk says nothing about a pipe or a device.
-            raw = file.read(TEXT_LIMIT + 1)
+            raw += file.read(TEXT_LIMIT + 1 - len(raw))
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from error
     check_size(name, len(raw))
@@ -127,7 +140,7 @@ def _shown(name: str) -> str:
 
 def _check_format(name: str, raw: bytes) -> None:
     for magic, what in FORMATS:
-        if raw.startswith(magic) or (magic == b"%PDF-" and magic in raw[:1024]):
+        if raw.startswith(magic):
             raise InputError(f"{name} is {what}: save its text as a plain text file first.")
 
 

@@ -18,13 +18,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import specviz
+from specviz.aside import aside
 from specviz.budget import Curve
+from specviz.cut import check_cut, fitted, room_for
 from specviz.decoding import check_abilities, check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.memory import Snapshot
 from specviz.equality import judge
-from specviz.inputs import check_prompt, check_text, document_prompt
+from specviz.inputs import check_prompt, check_text, document_prompt, joined
 from specviz.models import registry
 from specviz.models.base import HeadModel, InputError, Inputs, Message, Model
 from specviz.trace import (
@@ -50,16 +52,21 @@ class Job:
     """One request, as plain data.
 
     ``model`` is a registry label, a hub id or a local folder. With a ``document`` the prompt is the
-    question about it. ``reuse`` may hold the events of an earlier trace whose baseline is repeated
-    instead of run again when model, prompt, settings and machine are the same. ``packed``: lay
-    out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else yes). ``costs``: believe these
-    instead of measuring what a pass costs, so that trees get the same sizes again.
+    question about it; of one that is too long ``cut`` says what is kept ("middle": both ends,
+    "head": the beginning, "tail": the end, "refuse": none of it), where prompt and answer share
+    ``context`` tokens, or all that the model holds. ``reuse`` may hold the events of an earlier
+    trace whose baseline is repeated instead of run again when model, prompt, settings and machine
+    are the same. ``packed``: lay out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else
+    yes). ``costs``: believe these instead of measuring what a pass costs, so that trees get the
+    same sizes again.
     """
 
     model: str = "smollm2-135m"
     decoder: str = "recap"
     prompt: str = ""
     document: str | None = None
+    cut: str = "middle"
+    context: int | None = None
     system: str | None = None
     knobs: Mapping[str, Any] = field(default_factory=dict)
     max_new_tokens: int = 128
@@ -79,9 +86,16 @@ class Job:
         for what, words in (("system prompt", self.system), ("scope", self.scope)):
             if words:
                 check_text(what, words, "leave it out")
-        text = self.prompt
-        if self.document is not None:
-            text = document_prompt(self.document, self.prompt)
+        check_cut(self.cut, self.context)
+        if self.document is None:
+            return self._turns(self.prompt)
+        return self._turns(document_prompt(self.document, self.prompt))
+
+    def about(self, document: str) -> tuple[Message, ...]:
+        """The chat turns with ``document`` in place of the job's own, unchecked."""
+        return self._turns(joined(document, self.prompt))
+
+    def _turns(self, text: str) -> tuple[Message, ...]:
         system = [Message("system", self.system)] if self.system else []
         return (*system, Message("user", text))
 
@@ -93,7 +107,7 @@ def run(job: Job) -> Generator[Event, None, None]:
     everything; the reader marks the trace as stopped (``Recording.stop``).
     """
     drafter = create(job.decoder, job.knobs)
-    messages = job.messages()
+    job.messages()  # says what is wrong with the text before anything waits
     entry = registry.find(job.model)
     check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
@@ -103,8 +117,7 @@ def run(job: Job) -> Generator[Event, None, None]:
     try:
         yield Progress(stage="load", done=0, total=1)
         model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
-        yield Progress(stage="encode", done=0, total=1)
-        inputs = model.encode(messages)
+        messages, inputs = yield from aside("encode", lambda: _encoded(job, model))
         check_fit(model, drafter, inputs, job.max_new_tokens)
         _remember(job, drafter, model)
         costs = job.costs
@@ -120,6 +133,15 @@ def run(job: Job) -> Generator[Event, None, None]:
                 yield event
     finally:
         lock.release()
+
+
+def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
+    """The chat turns as the model gets them, a document that is too long cut, and their tokens."""
+    if job.document is None:
+        messages = job.messages()
+        return messages, model.encode(messages)
+    room = room_for(model, job.context, job.max_new_tokens)
+    return fitted(model, job.about, job.document, room, job.cut)
 
 
 def _device(entry: registry.Entry, wanted: str) -> str:

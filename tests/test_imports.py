@@ -31,13 +31,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "windows": set(),
     "verdict": {"trace"},
     "catalog": set(),
-    "inputs": {"models.base"},
+    "pdf_worker": set(),
+    "pdf": {"models.base"},
+    "inputs": {"models.base", "pdf"},
+    "cut": {"models.base"},
+    "aside": {"trace"},
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
     "drafters": {*TRACE, "budget", "files", "models.base", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "jobs": {
-        "", *PURE, "equality", "decoding", "drafters", "models.base", "models.registry", "inputs",
+        "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "models.base",
+        "models.registry", "inputs",
     },
     "changes": {"trace", "drafters"},
     "counterfactual": {
@@ -47,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare"},
-    "options": {"jobs", "catalog", "inputs", "drafters", "models.base"},
+    "options": {"jobs", "catalog", "inputs", "pdf", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
@@ -80,6 +85,7 @@ ONLY_IN: dict[str, set[str]] = {
     "plotly": {"views"},
     "gradio": {"ui", "app"},
     "spaces": {"ui", "app"},
+    "pypdfium2": {"pdf_worker"},  # in a process of its own, which a damaged file may end
 }
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {

@@ -201,6 +201,11 @@ class Model(Protocol):
         """Apply the chat template with every text inert; raises InputError when it cannot."""
         ...
 
+    def ends(self, text: str) -> tuple[int, ...]:
+        """How many characters of a literal text have been read at the end of each of its tokens
+        [n], ascending; raises Unsupported where the tokenizer does not say."""
+        ...
+
     def token_bytes(self, token: int) -> bytes:
         """The raw bytes that ``token`` stands for; a control token gives its name."""
         ...

@@ -65,6 +65,10 @@ class HFModel:
         """Apply the chat template with every text inert; see ``TextCodec.encode``."""
         return self.codec.encode(messages)
 
+    def ends(self, text: str) -> tuple[int, ...]:
+        """Characters of ``text`` read at the end of each of its tokens; see ``Model.ends``."""
+        return self.codec.ends(text)
+
     def token_bytes(self, token: int) -> bytes:
         """The raw bytes of ``token``; a control token gives its name."""
         return self.codec.token_bytes(token)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from specviz.models.base import InputError, Inputs, Message, check_size
+from specviz.models.base import InputError, Inputs, Message, Unsupported, check_size
 
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 PLAIN = "{{ messages | map(attribute='content') | join('\\n\\n') }}"
@@ -63,6 +63,23 @@ class TextCodec:
                 "leave out the system message, or begin with a user message."
             ) from error
         return Inputs((*prefix, *ids), notes)
+
+    def ends(self, text: str) -> tuple[int, ...]:
+        """Characters of ``text`` read at the end of each of its tokens; see ``Model.ends``."""
+        if not self.tokenizer.is_fast:
+            raise Unsupported(
+                f"The tokenizer of {self.label} does not say where its tokens lie in a text, so "
+                "nothing can be cut by tokens: give a shorter document."
+            )
+        with self._lock:
+            found = self.tokenizer(
+                text,
+                add_special_tokens=False,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                return_offsets_mapping=True,
+            )
+        return tuple(end for _, end in found["offset_mapping"])
 
     def _check(self, messages: Sequence[Message]) -> None:
         if not messages or not any(m.text.strip() for m in messages):

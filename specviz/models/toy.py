@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -95,6 +96,13 @@ class ToyModel:
             else:
                 raise InputError(f"The toy model has no token for {raw[at : at + 1]!r}.")
         return tuple(tokens)
+
+    def ends(self, text: str) -> tuple[int, ...]:
+        """Characters of ``text`` read at the end of each token, a part of one counts as whole."""
+        read = accumulate(
+            sum(byte & 0xC0 != 0x80 for byte in self.pieces[token]) for token in self.tokenize(text)
+        )
+        return tuple(read)
 
     def token_bytes(self, token: int) -> bytes:
         """The bytes of ``token``."""

@@ -238,6 +238,8 @@ def control(knob: Knob, elem_id: str) -> Any:
         return gr.Checkbox(knob.default, **common)
     if knob.choices is not None:
         return gr.Dropdown(list(knob.choices), value=knob.default, **common)
+    if isinstance(knob.default, str):
+        return gr.Textbox(knob.default, **common)
     assert knob.low is not None and knob.high is not None
     step = 1.0 if isinstance(knob.default, int) else 0.001 if knob.high < 1 else 0.05
     slider = gr.Slider(knob.low, knob.high, value=float(knob.default), step=step, **common)
