@@ -117,7 +117,8 @@ def run(job: Job) -> Generator[Event, None, None]:
     try:
         yield Progress(stage="load", done=0, total=1)
         model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
-        messages, inputs = yield from aside("encode", lambda: _encoded(job, model))
+        busy = Progress(stage="encode", done=0, total=0)  # the tokenizer does not say how far it is
+        messages, inputs = yield from aside(lambda: busy, lambda: _encoded(job, model))
         check_fit(model, drafter, inputs, job.max_new_tokens)
         _remember(job, drafter, model)
         costs = job.costs

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from specviz import jobs
+from specviz import jobs, pdf
 from specviz.catalog import text
+from specviz.cut import check_cut
 from specviz.drafters import DRAFTERS
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import open_document
@@ -34,24 +35,40 @@ def knob_settings(settings: Sequence[str]) -> dict[str, str]:
 
 
 def with_prompt(
-    job: jobs.Job, prompt: str | None, document: Path | None, question: str | None
+    job: jobs.Job,
+    prompt: str | None,
+    document: Path | None,
+    question: str | None,
+    progress: pdf.Pages | None = None,
 ) -> jobs.Job:
-    """``job`` with what it asks; raises InputError for what does not go together."""
+    """``job`` with what it asks; raises InputError for what does not go together.
+
+    ``progress(done, pages)`` is told how far a PDF has been read.
+    """
     if document is not None:
         if prompt is not None:
             raise InputError(text("cli.error.prompt_and_document"))
         if question is None:
             raise InputError(text("cli.error.question"))
-        opened = open_document(document)
+        opened = open_document(document, progress=progress)
         return replace(job, prompt=question, document=opened.text, notes=opened.notes)
     if question is not None:
         raise InputError(text("cli.error.no_document"))
     if prompt is None:
         raise InputError(text("cli.error.nothing"))
     if prompt == "-":
-        piped = open_document(sys.stdin.buffer.read(), "standard input")
+        piped = open_document(sys.stdin.buffer.read(pdf.BYTES + 1), "standard input")
         return replace(job, prompt=piped.text, notes=piped.notes)
     return replace(job, prompt=prompt)
+
+
+def with_cut(job: jobs.Job, cut: str | None, context: int | None) -> jobs.Job:
+    """``job`` with what to do about a document that is too long; InputError without one."""
+    for option, value in (("--cut", cut), ("--context", context)):
+        if value is not None and job.document is None:
+            raise InputError(text("cli.error.cut", option=option))
+    check_cut(cut or job.cut, context)
+    return replace(job, cut=cut or job.cut, context=context)
 
 
 def with_memory(job: jobs.Job, path: Path) -> jobs.Job:

@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare"},
-    "options": {"jobs", "catalog", "inputs", "pdf", "drafters", "models.base"},
+    "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
@@ -69,8 +69,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__main__": {"cli"},
     "ui": {
-        *PURE, "tracefile", "jobs", "memories", "inputs", "views", "player", "catalog", "audit",
-        "drafters", "models.base", "models.registry", "changes", "counterfactual",
+        *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
+        "catalog", "audit", "drafters", "models.base", "models.registry", "changes",
+        "counterfactual",
     },
     "app": {"ui"},
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,8 @@ from specviz.cli.command import (
     Refused,
     command,
 )
-from specviz.options import knob_settings, refuse_sampling, with_memory, with_prompt
-from specviz.recorder import check_writable, record
+from specviz.options import knob_settings, refuse_sampling, with_cut, with_memory, with_prompt
+from specviz.recorder import Meter, check_writable, record
 from specviz.views import terminal
 
 
@@ -34,6 +35,8 @@ def run_command(
     prompt: Annotated[str | None, typer.Option(help=text("cli.run.prompt"))] = None,
     document: Annotated[Path | None, typer.Option(help=text("cli.run.document"))] = None,
     question: Annotated[str | None, typer.Option(help=text("cli.run.question"))] = None,
+    cut: Annotated[str | None, typer.Option(help=text("cli.run.cut"))] = None,
+    context: Annotated[int | None, typer.Option(help=text("cli.run.context"))] = None,
     system: Annotated[str | None, typer.Option(help=text("cli.run.system"))] = None,
     max_new_tokens: NewTokens = 128,
     dtype: Dtype = "auto",
@@ -65,7 +68,12 @@ def run_command(
         baseline=baseline,
         scope=scope,
     )
-    job = with_prompt(job, prompt, document, question)
+    meter = Meter(max_new_tokens)
+    try:
+        job = with_prompt(job, prompt, document, question, partial(meter.show, "pages"))
+    finally:
+        meter.clear()
+    job = with_cut(job, cut, context)
     if memory is not None:
         job = with_memory(job, memory)
     for path, endings in ((output, TRACE_ENDINGS), (memory, ())):

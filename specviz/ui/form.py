@@ -7,21 +7,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from specviz.catalog import text
 from specviz.drafters import DRAFTERS, Knob, knobs_of
-from specviz.inputs import open_document
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.ui.blocks import plain
+from specviz.ui.document import DocumentTab, document_tab, opened
 from specviz.ui.memory import room
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
+
+FIXED = 10  # values of ``Form.inputs`` before those of knobs
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,7 @@ class Form:
     model: gr.Dropdown
     prompt: gr.Textbox
     prompt_tab: gr.Tab
-    document: gr.File
-    document_tab: gr.Tab
-    question: gr.Textbox
+    document: DocumentTab
     tokens: gr.Number
     dtype: gr.Dropdown
     baseline: gr.Checkbox
@@ -51,17 +50,18 @@ class Form:
     def inputs(self) -> list[Any]:
         """All value components, knobs last."""
         fixed = [
-            self.decoder, self.model, self.prompt, self.document, self.question,
+            self.decoder, self.model, self.prompt, *self.document.inputs,
             self.tokens, self.dtype, self.baseline,
         ]  # fmt: skip
         return [*fixed, *(component for _, _, component in self.knobs)]
 
     def job(self, visit: Visit, values: Sequence[Any]) -> Job:
         """The job that the form describes; raises InputError."""
-        decoder, model, prompt, document, question, tokens, dtype, baseline = values[:8]
+        decoder, model, prompt, document, question, cut, context, *rest = values[:FIXED]
+        tokens, dtype, baseline = rest
         knobs = {
             knob.name: value
-            for (owner, knob, _), value in zip(self.knobs, values[8:], strict=True)
+            for (owner, knob, _), value in zip(self.knobs, values[FIXED:], strict=True)
             if owner == decoder
         }
         common = {
@@ -75,10 +75,13 @@ class Form:
         }
         check_model(common["model"])
         if visit.mode == "document":
-            if document is None:
-                raise InputError(text("ui.error.document"))
-            opened = open_document(Path(document))
-            job = Job(prompt=question or "", document=opened.text, notes=opened.notes, **common)
+            found = opened(visit, document)
+            if context is not None:
+                context = whole(context, text("ui.form.context"))
+            job = Job(
+                prompt=question or "", document=found.text, cut=cut, context=context,
+                notes=found.notes, **common,
+            )  # fmt: skip
         else:
             job = Job(prompt=prompt or "", **common)
         job.messages()  # says what is wrong with the text before anything waits or loads
@@ -139,7 +142,9 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
     )
     about = gr.Markdown(summary(default), elem_classes="sv-about")
     model = _model(lang)
-    prompt_tab, prompt, document_tab, document, question = _texts(lang)
+    with gr.Tabs():
+        prompt_tab, prompt = _prompt(lang)
+        document = document_tab(lang)
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
     with gr.Row(elem_classes="sv-memory"):
         memory = plain(elem_id="memory-next")
@@ -152,9 +157,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         knobs += own
         groups.append((name, group, bool(own)))
     with gr.Row():
-        tokens = gr.Number(
-            128, label=text("ui.form.tokens", lang), min_width=90, elem_id="tokens"
-        )
+        tokens = gr.Number(128, label=text("ui.form.tokens", lang), min_width=90, elem_id="tokens")
         dtype = gr.Dropdown(
             ["auto", *registry.DTYPES], value="auto", label=text("ui.form.dtype", lang),
             min_width=110, elem_id="dtype",
@@ -169,8 +172,8 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
             knobs += own
             groups.append((name, group, bool(own)))
     form = Form(
-        decoder, model, prompt, prompt_tab, document, document_tab, question, tokens, dtype,
-        baseline, tuple(knobs), tuple(groups), about, memory, forget,
+        decoder, model, prompt, prompt_tab, document, tokens, dtype, baseline, tuple(knobs),
+        tuple(groups), about, memory, forget,
     )  # fmt: skip
     return form, run
 
@@ -193,31 +196,19 @@ def _model(lang: str) -> gr.Dropdown:
     return model
 
 
-def _texts(lang: str) -> tuple[gr.Tab, gr.Textbox, gr.Tab, gr.File, gr.Textbox]:
-    """The tab of a prompt, and the one of a document and a question about it."""
-    with gr.Tabs():
-        with gr.Tab(text("ui.form.prompt", lang)) as prompt_tab:
-            prompt = gr.Textbox(
-                value=text("ui.form.prompt.example", lang),
-                label=text("ui.form.prompt", lang),
-                show_label=False,
-                lines=4,
-                max_lines=12,
-                placeholder=text("ui.form.prompt.hint", lang),
-                elem_id="prompt",
-            )
-        with gr.Tab(text("ui.form.document", lang)) as document_tab:
-            document = gr.File(
-                label=text("ui.form.document.drop", lang), type="filepath", height=110,
-                elem_id="document",
-            )  # fmt: skip
-            question = gr.Textbox(
-                label=text("ui.form.question", lang),
-                lines=2,
-                placeholder=text("ui.form.question.hint", lang),
-                elem_id="question",
-            )
-    return prompt_tab, prompt, document_tab, document, question
+def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox]:
+    """Put the tab of a prompt into the tabs that are open now."""
+    with gr.Tab(text("ui.form.prompt", lang)) as tab:
+        prompt = gr.Textbox(
+            value=text("ui.form.prompt.example", lang),
+            label=text("ui.form.prompt", lang),
+            show_label=False,
+            lines=4,
+            max_lines=12,
+            placeholder=text("ui.form.prompt.hint", lang),
+            elem_id="prompt",
+        )
+    return tab, prompt
 
 
 def _knobs(

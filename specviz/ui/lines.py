@@ -33,7 +33,9 @@ def ended_line(live: Live, lang: str) -> str:
         line = text("ui.stage.stopped.check", lang, tokens=tokens, passes=passes)
     else:
         line = text("ui.stage.stopped.baseline", lang, tokens=tokens, passes=passes)
-    return status(line, "done")
+    # What was said of the document stands beside it; this is news: a cut, say.
+    news = [note for note in run.header.notes if note not in live.job.notes]
+    return status(" ".join([f"{line.rstrip('.')}.", *news]) if news else line, "done")
 
 
 def _whole(run: Run | None) -> bool:

@@ -228,7 +228,8 @@ def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
     form.prompt_tab.select(actions.ask_prompt, visit, None, **AT_ONCE)
-    form.document_tab.select(actions.ask_document, visit, None, **AT_ONCE)
+    form.document.tab.select(actions.ask_document, visit, None, **AT_ONCE)
+    form.document.wire(visit, actions.lang)
     controls.scope.change(
         memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
     )

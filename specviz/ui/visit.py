@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
+from specviz.inputs import Document
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.trace import Recording, StoredEvent, Trace
@@ -39,7 +40,8 @@ class Visit:
 
     ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
     ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
-    run and was opened last.
+    run and was opened last. ``wanted``: the file in the document field; ``opened``: a file and
+    what was read from it.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -50,6 +52,8 @@ class Visit:
     reusable: str = ""
     own: list[str] = field(default_factory=list)
     pane: str = ""
+    wanted: str | None = None
+    opened: tuple[str, Document] | None = None
 
     @property
     def busy(self) -> bool:
