@@ -149,8 +149,10 @@ def _joined(name: str, texts: list[str | None]) -> tuple[str, tuple[str, ...]]:
         notes.append(f"{_pages(empty)} without text left out.")
     if broken:
         notes.append(f"{_pages(broken)} could not be read.")
-    if unknown:
-        notes.append(f"{unknown} characters are unknown, because fonts do not say them.")
+    if unknown == 1:
+        notes.append("1 character is unknown, because its font does not say it.")
+    elif unknown:
+        notes.append(f"{unknown} characters are unknown, because their fonts do not say them.")
     return text, tuple(notes)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def pdf(pages: Sequence[str | None], encrypted: bool = False) -> bytes:
-    """A PDF with a text on each page, in lines; None makes a page of a picture alone."""
+def pdf(pages: Sequence[str | None], encrypted: bool = False, filler: int = 0) -> bytes:
+    """A PDF with a text on each page, in lines; None makes a page of a picture alone.
+
+    ``filler``: bytes of something that no page needs.
+    """
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     bodies = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -20,6 +23,8 @@ def pdf(pages: Sequence[str | None], encrypted: bool = False) -> bytes:
             "/Resources << /Font << /F1 3 0 R >> >> >>".encode(),
             f"<< /Length {len(content)} >>\nstream\n".encode() + content + b"\nendstream",
         ]
+    if filler:
+        bodies.append(f"<< /Length {filler} >>\nstream\n".encode() + b"a" * filler + b"\nendstream")
     trailer = f"/Size {len(bodies) + 1} /Root 1 0 R"
     if encrypted:  # by no password that anybody could give
         keys = "00" * 32

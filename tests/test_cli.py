@@ -18,6 +18,7 @@ from specviz.drafters.memory import Snapshot
 from specviz.models.base import InputError
 from specviz.trace import Event, Step, Trace
 from specviz.tracefile import load
+from tests.made_pdf import pdf
 
 ROOT = Path(__file__).parent.parent
 LINE = " that Jack built.\nThis is the house"
@@ -113,17 +114,51 @@ def test_a_document_with_a_question(
     assert all(note in capsys.readouterr().out for note in notes[:1])
 
 
-def test_a_document_beyond_the_context_is_refused_with_both_numbers(
+def test_a_document_beyond_the_context_is_cut_and_that_is_said_or_refused_with_both_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document, out = tmp_path / "long.txt", tmp_path / "t.jsonl"
     document.write_text("a " * 9000)
-    assert toy("--document", document, "--question", "Why", "-o", out) == 2
+    asked = ("--document", document, "--question", "Why", "--max-new-tokens", 8, "-o", out)
+    assert toy(*asked, "--cut", "refuse") == 2
     said = [x for x in capsys.readouterr().err.splitlines() if x not in STAGES]
     assert said == [
-        "The prompt has 18004 tokens, the context of toy ends at 8192: shorten the prompt."
+        "The document has 17999 tokens, and beside the question and 8 new tokens there is room "
+        "for 8179: let it be cut (middle, head or tail), give the part that matters, or ask for "
+        "fewer new tokens."
     ]
     assert not out.exists()
+    note = (
+        "Kept the last 79 of the 17999 tokens of the document: prompt and answer have room for "
+        "92 together."
+    )
+    assert toy(*asked, "--cut", "tail", "--context", 92, "--no-baseline") == 0
+    assert note in capsys.readouterr().out.splitlines()
+    run = load(out).run("decoder")
+    assert run is not None
+    assert run.header.messages[0].text == "a " * 39 + "a\n\nWhy"
+    assert run.header.notes == ("Read as UTF-8.", note)
+    assert len(run.header.tokens) == 84
+
+
+def test_a_pdf_is_read_and_its_pages_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "house.pdf"
+    document.write_bytes(pdf(["This is the house", "that Jack built.", None]))
+    asked = ("--document", document, "--question", "This is", "--max-new-tokens", 3, "--json")
+    assert toy(*asked, "--no-baseline") == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert found["text"] == " the house that"
+    assert found["notes"] == ["3 pages read from the PDF.", "1 page without text left out."]
+    assert "reading the document: page 0 of 3" in printed.err.splitlines()
+    document.write_bytes(pdf([None]))
+    assert toy(*asked) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "house.pdf has no text layer, its pages are pictures: run text recognition (OCR) over it "
+        "first."
+    )
 
 
 def test_a_prompt_from_standard_input() -> None:
@@ -199,7 +234,23 @@ def test_knobs_reach_the_decoder(capsys: pytest.CaptureFixture[str]) -> None:
             ["--prompt", "a", "--decoder", "prompt_lookup", "--memory", "m.npz"],
             "The decoder prompt_lookup keeps no lasting memory: leave out --memory.",
         ),
-        (["--prompt", "a", "--colour", "red"], "No such option: --colour"),
+        (["--prompt", "a", "--wobble", "red"], "No such option: --wobble"),
+        (
+            ["--prompt", "a", "--cut", "head"],
+            "--cut is about documents: add --document, or leave it out.",
+        ),
+        (
+            ["--prompt", "a", "--context", "99"],
+            "--context is about documents: add --document, or leave it out.",
+        ),
+        (
+            ["--document", "README.md", "--question", "a", "--cut", "left"],
+            "cut cannot be 'left': give one of middle, head, tail, refuse.",
+        ),
+        (
+            ["--document", "README.md", "--question", "a", "--context", "9000"],
+            "context cannot be 9000: toy holds 8192 tokens.",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(

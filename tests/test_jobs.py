@@ -16,6 +16,7 @@ from specviz.jobs import Job, run
 from specviz.memories import MemoryKeeper, Scopes
 from specviz.models import registry
 from specviz.models.base import InputError, Unsupported
+from specviz.models.toy import ToyModel, rhyme_model
 from specviz.trace import Check, Finish, Progress, Recording, Step, Trace
 
 JOB = Job(model="toy", prompt="This is the cow", max_new_tokens=40)
@@ -250,3 +251,42 @@ def test_a_wrong_text_is_called_wrong_and_a_tie_a_tie() -> None:
     verdict = outcome(equality.judge(model, inputs, liar, baseline))
     assert verdict.equal is False and verdict.first_difference == 9
     assert verdict.margin > 1 and verdict.ties == 1
+
+
+class Waiting(ToyModel):
+    """A toy whose tokenizer does not come back before it is let go."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        toy = rhyme_model("waiting")
+        super().__init__(toy.logits, toy.pieces, label="waiting")
+        self.begun, self.let_go, self.error = threading.Event(), threading.Event(), error
+
+    def encode(self, messages):
+        self.begun.set()
+        assert self.let_go.wait(20)
+        if self.error is not None:
+            raise self.error
+        return super().encode(messages)
+
+
+def test_a_tokenizer_that_takes_long_gives_signs_of_life_and_can_be_left(known) -> None:
+    model = Waiting()
+    job = replace(JOB, model=known(model))
+    events = run(job)
+    assert next(events).stage == "load"
+    signs = [next(events) for _ in range(3)]
+    assert model.begun.wait(5)
+    assert signs == [Progress(stage="encode", done=0, total=0)] * 3
+    events.close()
+    # The device is free, though the tokenizer has not come back.
+    assert Trace(tuple(stored(JOB))).check == Check(equal=True)
+    assert not model.let_go.is_set()
+    model.let_go.set()
+    assert Trace(tuple(stored(job))).check == Check(equal=True)
+
+
+def test_what_the_tokenizer_refuses_is_raised_to_the_reader(known) -> None:
+    model = Waiting(InputError("No."))
+    model.let_go.set()
+    with pytest.raises(InputError, match=r"^No\.$"):
+        stored(replace(JOB, model=known(model)))

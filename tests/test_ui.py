@@ -18,6 +18,7 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
+from specviz.inputs import Document
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.models import registry
@@ -25,10 +26,12 @@ from specviz.models.base import InputError
 from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace
 from specviz.tracefile import save
 from specviz.ui import device, launch_options
+from specviz.ui import document as document_tab
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import step_of
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
+from specviz.ui.document import read
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import build_form, check_model, control, first_model, whole
 from specviz.ui.inspect import Inspect
@@ -38,6 +41,7 @@ from specviz.ui.memory import MOST_SCOPES, Memory, room
 from specviz.ui.panes import emptied
 from specviz.ui.visit import KEPT_RUNS, Desk, Live, Visit
 from specviz.ui.whatif import Again, WhatIf, check_trusted
+from tests.made_pdf import pdf
 
 JOB = Job(model="toy", prompt="This is the house that Jack built.\nThis is", max_new_tokens=60)
 
@@ -95,6 +99,113 @@ def test_stop_ends_after_the_event_and_keeps_what_was_learned(role: str, after: 
     assert (run.finish.reason, run.finish.tokens) == ("stopped", len(run.tokens))
     assert scopes.get(JOB) is not None
     assert live.ended
+
+
+def test_stop_while_a_long_document_is_read_ends_after_that_chunk() -> None:
+    job = replace(JOB, document="a" * 7000, prompt="This is", max_new_tokens=20)
+    live, seen = Live(job), []
+
+    def decode(job: Job) -> Iterator[Event]:
+        for event in jobs.run(job):
+            seen.append(event)
+            live.stopped = isinstance(event, Progress) and event.done == 1024
+            yield event
+
+    ticks = list(follow(live, decode, Scopes(), Clock(1.0)))
+    reading = [t.stage for t in ticks if t.stage.name == "prefill"]
+    assert reading == [Stage("prefill", 512, 7004)]
+    assert seen[-1] == Progress(stage="prefill", done=1024, total=7004)
+    assert [e.type for e in live.recording.events] == ["header", "finish"]
+    finish = live.recording.events[-1]
+    assert isinstance(finish, Finish) and (finish.reason, finish.tokens) == ("stopped", 0)
+    assert told(ended_line(live, "en")) == (
+        "done", "Stopped after 0 tokens; what was recorded can be replayed.",
+    )  # fmt: skip
+
+
+def test_a_document_is_read_when_it_comes_and_how_is_said(tmp_path: Path) -> None:
+    visit, path = Visit(), tmp_path / "house.pdf"
+    path.write_bytes(pdf(["This is the house", "that Jack built."]))
+    lines = [told(line) for line in read(visit, str(path), "en")]
+    assert lines[0] == ("busy", "reading house.pdf")
+    assert lines[-1] == ("done", "house.pdf: 35 characters. 2 pages read from the PDF.")
+    document = Document(
+        "house.pdf", "This is the house\n\nthat Jack built.", ("2 pages read from the PDF.",)
+    )
+    assert visit.opened == (str(path), document)
+    path.unlink()  # not read again
+    assert document_tab.opened(visit, str(path)) == document
+    assert [told(line) for line in read(visit, None, "en")] == [("", "")]
+    with pytest.raises(InputError, match=r"^There is no document: choose a text or PDF file\.$"):
+        document_tab.opened(visit, None)
+
+
+def test_a_document_that_cannot_be_read_is_said_beside_its_field(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit, path = Visit(), tmp_path / "scan.pdf"
+    path.write_bytes(pdf([None]))
+    sentence = (
+        "scan.pdf has no text layer, its pages are pictures: run text recognition (OCR) over it "
+        "first."
+    )
+    assert told(list(read(visit, str(path), "en"))[-1]) == ("error", sentence)
+    with pytest.raises(InputError) as caught:
+        document_tab.opened(visit, str(path))
+    assert str(caught.value) == sentence
+
+    def broken(*given: Any, **named: Any) -> None:
+        raise RuntimeError("a secret detail")
+
+    monkeypatch.setattr(document_tab, "open_document", broken)
+    assert told(list(read(visit, str(path), "en"))[-1]) == (
+        "error", "Something went wrong inside specviz; the log has the details.",
+    )  # fmt: skip
+    assert "a secret detail" in caplog.text
+
+
+def test_a_newer_document_ends_the_reading_of_the_one_before(tmp_path: Path) -> None:
+    visit, first, second = Visit(), tmp_path / "a.txt", tmp_path / "b.txt"
+    for path in (first, second):
+        path.write_text("This is")
+    older = read(visit, str(first), "en")
+    next(older)
+    newest = told(list(read(visit, str(second), "en"))[-1])
+    assert newest == ("done", "b.txt: 7 characters. Read as UTF-8.")
+    assert list(older) == []
+    assert visit.opened is not None and visit.opened[0] == str(second)
+
+
+def test_the_form_takes_the_document_and_what_to_keep_of_it(tmp_path: Path) -> None:
+    with gr.Blocks():
+        form, _ = build_form("en")
+    path = tmp_path / "a.txt"
+    path.write_text("This is the house")
+    values = dict(zip(form.inputs, (c.value for c in form.inputs), strict=True))
+    values |= {form.document.file: str(path), form.document.question: "Why?", form.model: "toy"}
+    job = form.job(Visit(mode="document"), list(values.values()))
+    assert (job.document, job.prompt, job.cut, job.context) == (
+        "This is the house", "Why?", "middle", None,
+    )  # fmt: skip
+    values |= {form.document.cut: "tail", form.document.context: 300.0}
+    job = form.job(Visit(mode="document"), list(values.values()))
+    assert (job.cut, job.context) == ("tail", 300)
+    values[form.document.context] = 0.5
+    with pytest.raises(InputError, match=r"^Most tokens has to be a whole number from 1 on\.$"):
+        form.job(Visit(mode="document"), list(values.values()))
+
+
+def test_what_was_cut_is_said_when_the_run_has_ended() -> None:
+    job = replace(
+        JOB, document="a" * 200, prompt="This is", max_new_tokens=4, context=60, cut="head",
+        notes=("Read as UTF-8.",),
+    )  # fmt: skip
+    live = Live(job)
+    list(follow(live, jobs.run, Scopes()))
+    assert told(ended_line(live, "en"))[1] == (
+        "4 tokens in 3 passes. Kept the first 52 of the 200 tokens of the document: prompt and "
+        "answer have room for 60 together."
+    )
 
 
 def test_an_error_ends_the_run_and_is_raised() -> None:
