@@ -190,6 +190,8 @@ def test_the_form_takes_the_document_and_what_to_keep_of_it(tmp_path: Path) -> N
     values |= {form.document.cut: "tail", form.document.context: 300.0}
     job = form.job(Visit(mode="document"), list(values.values()))
     assert (job.cut, job.context) == ("tail", 300)
+    values[form.document.context] = None
+    assert form.job(Visit(mode="document"), list(values.values())).context is None
     values[form.document.context] = 0.5
     with pytest.raises(InputError, match=r"^Most tokens has to be a whole number from 1 on\.$"):
         form.job(Visit(mode="document"), list(values.values()))

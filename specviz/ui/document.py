@@ -60,7 +60,7 @@ def document_tab(lang: str) -> DocumentTab:
     """Put the tab into the tabs that are open now."""
     with gr.Tab(text("ui.form.document", lang)) as tab:
         file = gr.File(
-            label=text("ui.form.document.drop", lang), type="filepath", height=110,
+            label=text("ui.form.document.drop", lang), type="filepath", height=140,
             elem_id="document",
         )  # fmt: skip
         line = status_line(elem_id="document-line")
@@ -78,7 +78,7 @@ def document_tab(lang: str) -> DocumentTab:
                 elem_id="cut",
             )
             context = gr.Number(
-                None,
+                0,
                 label=text("ui.form.context", lang),
                 info=text("ui.form.context.info", lang),
                 elem_id="context",

@@ -76,8 +76,8 @@ class Form:
         check_model(common["model"])
         if visit.mode == "document":
             found = opened(visit, document)
-            if context is not None:
-                context = whole(context, text("ui.form.context"))
+            # 0, or an emptied field: all that the model holds.
+            context = whole(context, text("ui.form.context")) if context else None
             job = Job(
                 prompt=question or "", document=found.text, cut=cut, context=context,
                 notes=found.notes, **common,

@@ -10,6 +10,7 @@ from pathlib import Path
 from specviz.tracefile import load
 from specviz.views.rejects import rejects
 from specviz.views.tokens import show
+from tests.made_pdf import pdf
 
 from .serve import HOSTILE
 from .visitor import Enter, Visitor
@@ -80,9 +81,13 @@ def test_documents_and_traces_that_cannot_be_read_are_said(
     visitor.page.get_by_role("tab", name="Document").click()
     visitor.page.fill("#question textarea", "This is")
     visitor.run()
-    assert visitor.said("error") == "There is no document: choose a text file."
+    assert visitor.said("error") == "There is no document: choose a text or PDF file."
     visitor.page.set_input_files("#document input[type=file]", binary)
     visitor.page.wait_for_selector("#document .file-preview")
+    # Said beside the field as soon as it is there, and once more when it is to be run.
+    beside = visitor.page.locator("#document-line .sv-status[data-kind=error]")
+    beside.wait_for()
+    assert "holds NUL bytes, so it is binary" in beside.inner_text()
     visitor.run()
     visitor.page.wait_for_function(
         "() => document.querySelector('#status').innerText.includes('NUL')"
@@ -109,6 +114,39 @@ def test_documents_and_traces_that_cannot_be_read_are_said(
         )
         assert visitor.status() == ("error", sentence)
         assert visitor.state()["run"] == kept
+
+
+def test_a_pdf_is_read_when_it_is_dropped_and_what_was_cut_is_said(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    scan, house = tmp_path / "scan.pdf", tmp_path / "house.pdf"
+    scan.write_bytes(pdf([None]))
+    house.write_bytes(pdf(["QWERTZ" * 9] * 30 + ["This is the house that Jack built."]))
+    visitor.fill("toy", "unused", 12)
+    visitor.page.get_by_role("tab", name="Document").click()
+    visitor.page.fill("#question textarea", "This is")
+    line = visitor.page.locator("#document-line .sv-status")
+    assert not line.is_visible()
+    for path, kind, said in (
+        (scan, "error", "scan.pdf has no text layer, its pages are pictures: run text recognition "
+                        "(OCR) over it first."),
+        (house, "done", "house.pdf: 1714 characters. 31 pages read from the PDF."),
+    ):  # fmt: skip
+        visitor.page.set_input_files("#document input[type=file]", path)
+        visitor.page.wait_for_selector(f"#document-line .sv-status[data-kind={kind}]")
+        assert line.inner_text().strip() == said
+        if kind == "error":
+            visitor.page.get_by_label("Clear").first.click()
+            line.wait_for(state="hidden")
+    assert visitor.page.input_value("#question textarea") == "This is"
+    visitor.page.get_by_text("If it is too long").click()
+    visitor.choose("#cut", "the end")
+    visitor.page.fill("#context input", "60")
+    visitor.page.locator("#context input").press("Tab")
+    assert visitor.to_end().endswith(
+        "Kept the last 44 of the 1688 tokens of the document: prompt and answer have room for 60 "
+        "together."
+    )
 
 
 # Text that people, documents and models made
