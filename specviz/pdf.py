@@ -22,9 +22,9 @@ PAGES = 500
 SECONDS = 30.0
 WORKER = Path(__file__).with_name("pdf_worker.py")
 
-# PDFium's marks for a hyphen at the end of a line, which only the layout has put there.
-HYPHEN = re.compile("[\x02\ufffe\xad]\r?\n?")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# Among them the marks (2, or a soft hyphen) for a hyphen that only the layout has put at the end of
+# a line: without it the word is whole.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\ufffe]")
 # What fonts that do not say their letters come out as: private, unassigned, replaced.
 UNKNOWN = re.compile("[\ue000-\uf8ff\ufffd\uffff]")
 
@@ -161,5 +161,5 @@ def _pages(count: int) -> str:
 
 
 def _cleaned(page: str) -> str:
-    lines = HYPHEN.sub("", page).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = page.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return CONTROL.sub("", "\n".join(line.rstrip() for line in lines)).strip()

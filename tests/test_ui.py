@@ -7,9 +7,10 @@ import gzip
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
-from specviz.inputs import Document
+from specviz.inputs import Document, open_document
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.models import registry
@@ -164,15 +165,25 @@ def test_a_document_that_cannot_be_read_is_said_beside_its_field(
     assert "a secret detail" in caplog.text
 
 
-def test_a_newer_document_ends_the_reading_of_the_one_before(tmp_path: Path) -> None:
+def test_a_newer_document_ends_the_reading_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     visit, first, second = Visit(), tmp_path / "a.txt", tmp_path / "b.txt"
     for path in (first, second):
         path.write_text("This is")
+    let_go = threading.Event()
+
+    def slow(path: Path, progress: Any) -> Document:
+        assert path == second or let_go.wait(20)
+        return open_document(path, progress=progress)
+
+    monkeypatch.setattr(document_tab, "open_document", slow)
     older = read(visit, str(first), "en")
-    next(older)
+    assert [told(next(older)) for _ in range(2)] == [("busy", "reading a.txt")] * 2
     newest = told(list(read(visit, str(second), "en"))[-1])
     assert newest == ("done", "b.txt: 7 characters. Read as UTF-8.")
-    assert list(older) == []
+    assert list(islice(older, 2)) == []
+    let_go.set()
     assert visit.opened is not None and visit.opened[0] == str(second)
 
 
