@@ -236,7 +236,7 @@ def control(knob: Knob, elem_id: str) -> Any:
     assert knob.low is not None and knob.high is not None
     if knob.high > SLIDER:
         number = gr.Number(knob.default, precision=0, **common)
-        number.preprocess = _as_given  # type: ignore[method-assign]
+        number.preprocess = _as_given  # type: ignore[method-assign,assignment]
         return number
     step = 1.0 if isinstance(knob.default, int) else 0.001 if knob.high < 1 else 0.05
     slider = gr.Slider(knob.low, knob.high, value=float(knob.default), step=step, **common)
