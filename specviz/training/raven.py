@@ -25,12 +25,12 @@ from specviz.training.steps import History
 from specviz.training.workers import Workers
 
 SHARES: dict[Kind, float] = {
-    "school": 0.16,
-    "words": 0.18,
-    "code": 0.14,
-    "arithmetic": 0.12,
-    "cups": 0.25,
-    "sums": 0.15,
+    "school": 0.12,
+    "words": 0.22,
+    "code": 0.12,
+    "arithmetic": 0.26,
+    "cups": 0.16,
+    "sums": 0.12,
 }
 GLANCE, LOOK = 40, 150  # documents of each kind that are looked at during a run, and after it
 

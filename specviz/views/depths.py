@@ -83,8 +83,7 @@ def wave_map(found: Mapping[str, Any], key: str = "tokens_per_s", lang: str = "e
         [
             go.Heatmap(
                 x=across, y=down, z=cells, colorscale="Cividis", hoverinfo="skip", showscale=False,
-                text=[["" if v is None else f"{v:.{digits}f}" for v in row] for row in cells],
-                texttemplate="%{text}", xgap=2, ygap=2,
+                xgap=2, ygap=2,
             )
         ],
         text("view.depths.rounds", lang), text("view.depths.block", lang), height=320,
@@ -93,7 +92,14 @@ def wave_map(found: Mapping[str, Any], key: str = "tokens_per_s", lang: str = "e
     chart.update_yaxes(type="category", autorange="reversed")
     known = [(v, i, j) for i, row in enumerate(cells) for j, v in enumerate(row) if v is not None]
     if known:
-        _, i, j = max(known, key=lambda cell: cell[0])
+        least, (most, i, j) = min(known)[0], max(known, key=lambda cell: cell[0])
+        for value, row, column in known:
+            # The scale ends in a bright yellow, whatever the page's own colours are.
+            bright = value - least > 0.45 * (most - least)
+            chart.add_annotation(
+                x=column, y=row, text=f"{value:.{digits}f}", showarrow=False,
+                font={"color": "#111111" if bright else "#ffffff"},
+            )  # fmt: skip
         chart.add_shape(
             type="rect", x0=j - 0.5, x1=j + 0.5, y0=i - 0.5, y1=i + 0.5,
             line={"color": "#D55E00", "width": 3},

@@ -70,16 +70,17 @@ def test_accuracy_leaves_out_what_was_not_asked() -> None:
 @pytest.mark.parametrize(
     ("key", "cells", "best"),
     [
-        ("tokens_per_s", (("410", "395"), ("521", "480")), (0, 1)),
-        ("accepted", (("1.2", "2.5"), ("1.5", "")), (1, 0)),
+        ("tokens_per_s", ["410 white", "395 white", "521 black", "480 black"], (0, 1)),
+        ("accepted", ["1.2 white", "2.5 black", "1.5 white"], (1, 0)),
     ],
 )
 def test_every_cell_of_the_map_says_its_number_and_the_best_is_framed(
-    key: str, cells: tuple[tuple[str, ...], ...], best: tuple[int, int]
+    key: str, cells: list[str], best: tuple[int, int]
 ) -> None:
     chart = depths.wave_map(FOUND, key)
     (heat,) = chart.data
-    assert tuple(map(tuple, heat.text)) == cells
+    names = {"#ffffff": "white", "#111111": "black"}
+    assert [f"{a.text} {names[a.font.color]}" for a in chart.layout.annotations] == cells
     assert (heat.x, heat.y) == (("2", "6"), ("4", "8"))
     frame = chart.layout.shapes[0]
     assert (frame.x0 + 0.5, frame.y0 + 0.5) == best
