@@ -12,6 +12,8 @@ from specviz.sights import Bin
 from specviz.trace import Run, Trace
 from specviz.views.style import COLOURS, INK, empty, figure, marker
 
+ROOM = 1.2  # of an axis, so that a word fits above what is drawn
+
 
 def has_windows(trace: Trace) -> bool:
     """Whether the decoder's run holds what these charts draw."""
@@ -48,7 +50,8 @@ def ms_per_token(trace: Trace, lang: str = "en") -> go.Figure:
     drawn += _plain(bins, at, lang)
     chart = figure(drawn, text("view.axis.context", lang), text("view.axis.ms_token", lang))
     chart.update_layout(barmode="stack", bargap=0)
-    chart.update_yaxes(rangemode="tozero")
+    most = max(*sums, *(1000 * (b.plain or 0) for b in bins))
+    chart.update_yaxes(range=[0, round(ROOM * most, 3)])
     _mark_range(chart, trace, lang)
     return chart
 
@@ -109,7 +112,7 @@ def draft_cost(trace: Trace, lang: str = "en") -> go.Figure:
         yaxis={"domain": [0, 0.44], "rangemode": "tozero",
                "title": {"text": text("view.axis.accepted_step", lang)}}
     )  # fmt: skip
-    _mark_range(chart, trace, lang)
+    _mark_range(chart, trace, lang, 0.5)
     return chart
 
 
@@ -162,7 +165,7 @@ def cache_size(trace: Trace, lang: str = "en") -> go.Figure:
         ),
     ]  # fmt: skip
     chart = figure(lines, text("view.axis.context", lang), text("view.axis.kilobytes", lang))
-    chart.update_yaxes(rangemode="tozero")
+    chart.update_yaxes(range=[0, round(ROOM * max(*every, *mine), 3)])
     _mark_range(chart, trace, lang)
     return chart
 
@@ -176,8 +179,11 @@ def _places(bins: tuple[Bin, ...]) -> tuple[list[float], list[int]]:
     return [(b.first + b.end) / 2 for b in bins], [b.end - b.first for b in bins]
 
 
-def _mark_range(chart: go.Figure, trace: Trace, lang: str) -> None:
-    """Where the trained range ends: a line across, or a word at the side on which it lies."""
+def _mark_range(chart: go.Figure, trace: Trace, lang: str, height: float = 0.96) -> None:
+    """Where the trained range ends: a line across, or a word at the side on which it lies.
+
+    ``height``: of the word, as a share of the picture, where nothing else is drawn.
+    """
     run = trace.run("decoder")
     assert run is not None
     trained = next(s.evidence.trained for s in sights.looks(run))
@@ -185,7 +191,7 @@ def _mark_range(chart: go.Figure, trace: Trace, lang: str) -> None:
     span = max(1, end - first)
     chart.update_xaxes(range=[first - 0.02 * span, end + 0.02 * span])
     look = {"dash": "dashdot", "width": 2, "color": INK}
-    note: dict[str, Any] = {"showarrow": False, "yref": "paper", "y": 1, "yanchor": "top"}
+    note: dict[str, Any] = {"showarrow": False, "yref": "paper", "y": height}
     if first <= trained <= end:
         chart.add_shape(
             type="line", x0=trained, x1=trained, y0=0, y1=1, yref="paper", line=look
