@@ -7,11 +7,12 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from specviz import catalog, metrics
+from specviz import catalog, metrics, sights
 from specviz.evidence import WaveEvidence
 from specviz.trace import Step, StoredEvent, Trace
 from specviz.tracefile import dumps
@@ -70,6 +71,8 @@ def _interest(step: Step) -> float:
     score: float = min(accepted, 4) + 3 * (refused and accepted >= 1) + levels + 2 * known
     if isinstance(step.evidence, WaveEvidence):
         score += _lively(step.evidence)
+    # Offered and not drafted: there is something to see that the tree does not hold.
+    score += 2 * (refused and sights.rank(step, end, want) is not None)
     # A tree that fits the stage without zooming tells its story at a glance.
     return score - max(0, len(step.nodes) - 25) / 10 - 4 * step.clipped
 
@@ -106,6 +109,7 @@ def payload(
         "stage": None,
         "audited": audited,
         "summary": _summary(trace),
+        "map": text_map(trace),
         "start_step": interesting_step(trace) if start_step is None else start_step,
         "instructive": start_step is None,
     }
@@ -122,11 +126,14 @@ def update(
 ) -> dict[str, Any]:
     """What ``player.push`` takes: the events numbered from ``first`` on, of ``total`` so far.
 
+    The first of them bring along the map of the text, where there is one.
     ``stage`` = {name, done, total} names what is going on before there are steps. Without
     ``summary`` it is computed from all events.
     """
     events = trace.events if isinstance(trace, Trace) else tuple(trace)
+    picture = text_map(Trace(tuple(events[:2]))) if first == 0 else None
     return {
+        **({} if picture is None else {"map": picture}),
         "version": VERSION,
         "run_id": run_id,
         "first": first,
@@ -136,6 +143,12 @@ def update(
         "stage": stage,
         "summary": _summary(Trace(tuple(events))) if summary is None else summary,
     }
+
+
+def text_map(trace: Trace) -> dict[str, Any] | None:
+    """The picture of the prompt that a head's run has, as plain data."""
+    found = sights.text_map(trace)
+    return None if found is None else asdict(found)
 
 
 def export_html(

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
 TRACE = {"evidence", "trace", "tree"}
-PURE = {*TRACE, "metrics", "waves", "compare", "budget"}
+PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracefile": {"evidence", "trace", "files"},
     "metrics": {*TRACE, "budget", "waves"},
     "waves": TRACE,
+    "sights": {*TRACE, "metrics"},
     "compare": {*TRACE, "metrics"},
     "budget": set(),
     "windows": set(),

@@ -18,6 +18,7 @@ from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
 from specviz.views import candidates, memory_table, rejects, steps, terminal
 from specviz.views.settled import round_lines
+from specviz.views.sight import step_lines
 
 EXPORT_ENDINGS = (".html", ".csv")
 TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table}
@@ -44,7 +45,8 @@ def replay_command(
             raise InputError(text("cli.error.step", step=step, last=len(run.steps)))
         chosen = run.steps[step - 1]
         lines = [terminal.step_line(chosen, trace.pieces)]
-        lines += [*round_lines(chosen, trace.pieces), *terminal.tree_lines(chosen, trace.pieces)]
+        lines += [*round_lines(chosen, trace.pieces), *step_lines(run, chosen, trace.pieces)]
+        lines += terminal.tree_lines(chosen, trace.pieces)
     else:
         lines = [*terminal.steps(run, trace.pieces), "", terminal.answer(trace, run), ""]
         lines += terminal.figures(trace)

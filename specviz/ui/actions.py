@@ -30,7 +30,7 @@ from specviz.ui.memory import Memory
 from specviz.ui.visit import Desk, Live, Visit, new_run_id
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
-from specviz.views.wave import WAVE_CHARTS, has_waves
+from specviz.views.kinds import KINDS
 
 LOG = logging.getLogger(__name__)
 KEEP = gr.skip()
@@ -257,19 +257,22 @@ class Actions:
     # Below the player
 
     def summaries(self, visit: Visit) -> tuple[Any, ...]:
-        """charts, those of waves and whether they show, run card, scope line, status for what the
-        page shows now."""
+        """charts, then those of some kinds and whether they show, run card, scope line, status for
+        what the page shows now."""
         try:
             trace = self.desk.trace(visit.shown) or Trace(())
             charts = [draw(trace, self.lang) for draw in CHARTS.values()]
-            waves = has_waves(trace)
-            charts += [draw(trace, self.lang) if waves else None for draw in WAVE_CHARTS.values()]
+            shows = [has(trace) for has, _ in KINDS.values()]
+            for there, (_, more) in zip(shows, KINDS.values(), strict=True):
+                charts += [draw(trace, self.lang) if there else None for draw in more.values()]
+            columns = [gr.update(visible=there) for there in shows]
             shown = facts(card(trace, self.lang))
-            return *charts, gr.update(visible=waves), shown, Memory(self.lang).line(visit), KEEP
+            return *charts, *columns, shown, Memory(self.lang).line(visit), KEEP
         except Exception as error:
             # Not those of the run before: empty, and the status says why.
-            none = (None,) * (len(CHARTS) + len(WAVE_CHARTS))
-            return *none, gr.update(visible=False), facts([]), KEEP, self.failed(error)
+            none = (None,) * (len(CHARTS) + sum(len(more) for _, more in KINDS.values()))
+            hidden = (gr.update(visible=False),) * len(KINDS)
+            return *none, *hidden, facts([]), KEEP, self.failed(error)
 
     def choose(self, decoder: str) -> list[Any]:
         """Description, then every group of knobs: only the chosen decoder's are visible."""

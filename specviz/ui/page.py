@@ -23,7 +23,7 @@ from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Tab, build_tab
 from specviz.views.charts import CHARTS
-from specviz.views.wave import WAVE_CHARTS
+from specviz.views.kinds import KINDS
 
 DOWNLOADS = ("trace", "html", "csv", "candidates", "memory")
 QUEUE = 20  # runs that may wait; said, because on ZeroGPU Gradio would let one wait
@@ -66,7 +66,7 @@ class Below:
 
     gallery: gr.HTML
     plots: list[gr.Plot]
-    waves: gr.Column
+    kinds: list[gr.Column]
     panes: list[Pane]
     facts: gr.HTML
     takeaway: gr.HTML
@@ -75,7 +75,7 @@ class Below:
     @property
     def summaries(self) -> list[Any]:
         """Outputs of ``Actions.summaries`` but the last two."""
-        return [*self.plots, self.waves, self.facts]
+        return [*self.plots, *self.kinds, self.facts]
 
 
 def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
@@ -176,15 +176,18 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
             plots = _plots(list(CHARTS), lang)
-            with gr.Column(visible=False, elem_id="charts-wave") as waves:
-                plots += _plots(list(WAVE_CHARTS), lang)
+            kinds = []
+            for kind, (_, charts) in KINDS.items():
+                with gr.Column(visible=False, elem_id=f"charts-{kind}") as column:
+                    plots += _plots(list(charts), lang)
+                kinds.append(column)
         panes = inspect_tabs(inspect)
         with gr.Tab(text("ui.tab.whatif", lang)):
             whatif = build_tab(lang)
         depths_tab(_plots, lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
-    return Below(cards, plots, waves, panes, card, files, whatif)
+    return Below(cards, plots, kinds, panes, card, files, whatif)
 
 
 def _plots(names: list[str], lang: str) -> list[gr.Plot]:

@@ -1,13 +1,13 @@
-"""What the memories offered in every step, what of it was drafted, and why the rest was cut."""
+"""What the memories, or a head, offered in every step, what was drafted, why the rest was cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
-from specviz import metrics
+from specviz import metrics, sights
 from specviz.catalog import text
-from specviz.evidence import Candidate, Lookup, MemoryEvidence
+from specviz.evidence import Candidate, Expansion, Lookup, MemoryEvidence
 from specviz.trace import Step, Trace
 from specviz.views.numbers import small
 from specviz.views.sheet import sheet
@@ -20,7 +20,8 @@ class Offer:
     """One mixed candidate at one node that was asked.
 
     Steps count from 1. ``depth``: how deep it would stand. ``after``: the token of ``node``.
-    ``level``: which gave most of ``probability`` (0: the copied continuation). ``score``: the
+    ``level``: which gave most of ``probability`` (0: the copied continuation, None: a head).
+    ``score``: the
     branch score; for what was cut as it would have been, reckoned with the discount of a drafted
     guess of the same depth and kind, None where there was none.
     ``became``: its node, None when it was cut. ``on_path``: the walk came to ``node`` and the model
@@ -32,7 +33,7 @@ class Offer:
     depth: int
     after: str
     candidate: str
-    level: int
+    level: int | None
     probability: float
     score: float | None
     became: int | None
@@ -48,11 +49,14 @@ Discounts = dict[tuple[int, int], float]  # by depth and kind of answer
 
 
 def candidates(trace: Trace) -> list[Offer]:
-    """Everything that the decoder's memories offered, drafted or not, step by step."""
+    """Everything that the decoder's memories or head offered, drafted or not, step by step."""
     run = trace.run("decoder")
     pieces = trace.pieces
     found: list[Offer] = []
     known: Discounts = {}
+    for seen in sights.looks(run) if run else ():
+        for part in seen.evidence.expansions:
+            found += _of_head(seen.step, part, pieces)
     for step in run.steps if run else ():
         if not isinstance(step.evidence, MemoryEvidence):
             continue
@@ -69,8 +73,7 @@ def _of_lookup(
     step: Step, lookup: Lookup, depth: int, known: Discounts, pieces: dict[int, bytes]
 ) -> Iterator[Offer]:
     place = step.nodes[lookup.node]
-    end = step.accepted[-1] if step.accepted else 0
-    on_path = lookup.node in (0, *step.accepted) and not (step.clipped and lookup.node == end)
+    on_path = _on_path(step, lookup.node)
     after = show(pieces.get(place.token))
     for c in lookup.candidates:
         discount = known.get((depth, _kind(lookup, c)))
@@ -93,6 +96,35 @@ def _of_lookup(
             on_path=on_path,
             right=c.token == place.pick if on_path else None,
         )
+
+
+def _of_head(step: Step, part: Expansion, pieces: dict[int, bytes]) -> Iterator[Offer]:
+    """What a head offered behind one node: it drafted the branches that it held likeliest."""
+    place, on_path = step.nodes[part.node], _on_path(step, part.node)
+    below = {n.token: i for i, n in enumerate(step.nodes) if i and n.parent == part.node}
+    above = 1.0 if part.node == 0 else place.score or 0.0
+    for token, probability in part.offers:
+        became = below.get(token)
+        yield Offer(
+            step=step.index + 1,
+            node=part.node,
+            depth=depths(step)[part.node] + 1,
+            after=show(pieces.get(place.token)),
+            candidate=show(pieces.get(token)),
+            level=None,
+            probability=probability,
+            score=round(above * probability, 4) if became is None else step.nodes[became].score,
+            became=became,
+            cut="size" if became is None else "",
+            on_path=on_path,
+            right=token == place.pick if on_path else None,
+        )
+
+
+def _on_path(step: Step, node: int) -> bool:
+    """Whether the walk came to a node and the model was asked there."""
+    end = step.accepted[-1] if step.accepted else 0
+    return node in (0, *step.accepted) and not (step.clipped and node == end)
 
 
 def _above(step: Step, lookup: Lookup) -> float:
@@ -138,14 +170,19 @@ def select(rows: list[Offer], which: str = "right", find: str = "") -> list[Offe
 
 def table(rows: list[Offer], lang: str = "en") -> tuple[list[str], list[list[str | int | float]]]:
     """Column titles and cells for people."""
-    titles = [text(f"view.candidate.{name}", lang) for name in SHOWN]
+    heads = any(row.level is None for row in rows)
+    titles = [
+        text("view.reject.head" if heads and name == "probability" else f"view.candidate.{name}",
+             lang)
+        for name in SHOWN
+    ]  # fmt: skip
     cells: list[list[str | int | float]] = [
         [
             row.step,
             row.depth,
             row.after,
             row.candidate,
-            text("view.reject.copied", lang) if row.level == COPIED else f"L{row.level}",
+            _level(row.level, lang),
             small(row.probability),
             "–" if row.score is None else small(row.score, 4),
             text(f"view.cut.{row.cut}", lang) if row.cut else text("view.candidate.drafted", lang),
@@ -154,6 +191,12 @@ def table(rows: list[Offer], lang: str = "en") -> tuple[list[str], list[list[str
         for row in rows
     ]
     return titles, cells
+
+
+def _level(level: int | None, lang: str) -> str:
+    if level is None:
+        return text("view.source.head", lang)
+    return text("view.reject.copied", lang) if level == COPIED else f"L{level}"
 
 
 def to_csv(trace: Trace) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from specviz import metrics
 from specviz.catalog import text
 from specviz.trace import Run, Trace
+from specviz.views import sight
 
 
 def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
@@ -25,6 +26,7 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         ("limit", text("view.tokens", lang, count=head.max_new_tokens)),
     ]
     rows.append(("costs", _costs(run, lang)))
+    rows += sight.facts(run, lang)
     if head.scope is not None:
         memory = text("view.card.memory.value", lang, scope=head.scope, count=head.memory_rows)
         rows.append(("memory", memory))

@@ -16,7 +16,9 @@ from specviz.views.curve import pass_cost
 from specviz.views.style import COLOURS, HATCH, PATTERNS, empty, figure, marker
 from specviz.views.tokens import for_plotly, shown
 
-SOURCES = ("level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "target")
+SOURCES = (
+    "level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head", "target",
+)  # fmt: skip
 
 
 def accepted_per_step(trace: Trace, lang: str = "en") -> go.Figure:

@@ -8,8 +8,9 @@ from typing import Any
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.evidence import Candidate, Lookup, MemoryEvidence
+from specviz.evidence import Candidate, Lookup, MemoryEvidence, WindowEvidence
 from specviz.trace import Step, Trace
+from specviz.views import sight
 from specviz.views.numbers import small
 from specviz.views.settled import settled
 from specviz.views.sheet import sheet
@@ -37,6 +38,10 @@ class Reject:
     About a guess that settled in rounds: the draft's own ``confidence`` in it and the ``age`` of
     the state it was read from, ``since`` which round it stood, and the earlier rounds that ``had``
     the wanted token there. Rounds count from 1.
+
+    Where a head drafted, ``known``, ``rank``, ``wanted_share`` and ``cut`` tell of what it offered
+    there ("size": the draft held likelier ones), ``share`` is its probability of the guess;
+    ``distance`` is the greatest one that its guesses looked over, ``trained`` what it had learned.
     """
 
     step: int
@@ -70,6 +75,8 @@ class Reject:
     age: int | None = None
     since: int | None = None
     had: str = ""
+    distance: float | None = None
+    trained: int | None = None
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
@@ -78,11 +85,13 @@ SHOWN = (
     "known", "rank", "level", "cut",
 )  # fmt: skip
 WAVE = (*SHOWN[:7], "confidence", "age", "since", "had")  # where guesses settle in rounds
+WINDOW = (*SHOWN[:7], "share", "known", "rank", "wanted_share", "cut", "distance")
+OFFERED = {"share": "head", "known": "offered", "wanted_share": "offered_p"}  # their titles there
 MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
 # Never 0, only rounded to it.
-PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence")
-CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
-SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup", "wave", "das")
+PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence", "wanted_share")
+CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf", "size")
+SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup", "wave", "das", "head")
 
 
 def rejects(trace: Trace) -> list[Reject]:
@@ -120,6 +129,7 @@ def _of_step(step: Step, position: int, pieces: dict[int, bytes]) -> list[Reject
             **wanted,
             **(_given(*answers[i], pieces) if i in answers else {}),
             **_settled(step, end),
+            **sight.given(step, end, node.token),
         )
         for i, node in enumerate(step.nodes)
         if node.parent == end
@@ -137,6 +147,8 @@ def wanted_there(step: Step, place: int) -> dict[str, Any]:
     """What memory knew at ``place`` of the token that the model picked: the fields ``known``,
     ``rank``, ``level``, ``cut`` and ``wanted_share``."""
     nothing = {"known": None, "rank": None, "level": None, "cut": "", "wanted_share": None}
+    if isinstance(step.evidence, WindowEvidence):
+        return {**nothing, **sight.wanted(step, place)}
     lookup = lookup_at(step, place)
     if lookup is None:
         return nothing
@@ -200,11 +212,11 @@ def select(
     source: str = "all",
     hesitant: float | None = None,
 ) -> list[Reject]:
-    """The rows whose wanted token was ``known`` or ``unknown`` to memory, was ``lost`` again by a
-    later round or ``never`` guessed by any, or was cut for the reason ``which``; with ``find`` only
-    those whose guess or wanted token holds that text, with ``source`` (level3, copy, …) only
-    guesses from there, with ``hesitant`` only where the model's lead was smaller than so many
-    logits."""
+    """The rows whose wanted token was ``known`` or ``unknown`` to memory or head, was ``lost``
+    again by a later round or ``never`` guessed by any, or was cut for the reason ``which``; with
+    ``find`` only those whose guess or wanted token holds that text, with ``source``
+    (level3, copy, …) only guesses from there, with ``hesitant`` only where the model's lead was
+    smaller than so many logits."""
     if which in ("known", "unknown"):
         rows = [r for r in rows if r.known is (which == "known")]
     elif which in ("lost", "never"):
@@ -224,9 +236,13 @@ def table(
 ) -> tuple[list[str], list[list[str | int | float]]]:
     """Column titles and cells for people; what does not apply is a dash."""
     waves = any(row.age is not None for row in rows)
-    names = WAVE if waves else SHOWN
-    names = (*names, *(MORE[:2] if waves else MORE)) if more else names
-    titles = [text(f"view.reject.{name}", lang) for name in names]
+    heads = any(row.distance is not None for row in rows)
+    names = WAVE if waves else WINDOW if heads else SHOWN
+    rest = MORE[:2] if waves else ("position", "depth", "score") if heads else MORE
+    names = (*names, *rest) if more else names
+    titles = [
+        text(f"view.reject.{OFFERED.get(name, name) if heads else name}", lang) for name in names
+    ]
     return titles, [[_cell(name, row, lang) for name in names] for row in rows]
 
 
@@ -244,6 +260,8 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
         return source_name(str(value), lang)
     if name == "cut":
         return text(f"view.cut.{value}", lang)
+    if name == "distance" and row.trained is not None:
+        return text("view.reject.distance.of", lang, distance=f"{value:g}", trained=row.trained)
     if name in PROBABLE:
         return small(value)
     if isinstance(value, float):
@@ -254,7 +272,7 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
 
 def source_name(source: str, lang: str) -> str:
     """Where a guess came from, in few letters."""
-    if source in ("copy", "lookup", "static", "wave", "das"):
+    if source in ("copy", "lookup", "static", "wave", "das", "head"):
         return text(f"view.source.{source}", lang)
     return source.replace("level", "L")
 

@@ -12,20 +12,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specviz import metrics
+from specviz import metrics, sights
 from specviz.trace import Run, Step, Trace
 from specviz.views.rejects import CUTS, lookup_at, place_of_refusal, wanted_there
 from specviz.views.settled import settled
 from specviz.views.sheet import sheet
 from specviz.views.tokens import show
 
-# Known but cut, for one of the reasons; memory answered otherwise; memory had no answer; an earlier
-# round of a wave had it, or none had; refused or nothing drafted by a decoder that keeps no memory.
-FACTS = (*CUTS, "unknown", "silent", "lost", "never", "refused", "nothing")
+# Known but cut, for one of the reasons; memory answered otherwise; memory had no answer; a head
+# offered others; an earlier round of a wave had it, or none had; refused or nothing
+# drafted by a decoder that keeps no memory.
+FACTS = (*CUTS, "unknown", "silent", "unoffered", "lost", "never", "refused", "nothing")
 BY = ("fact", "level", "rank", "position", "depth", "step", "category", "run")
 EDGES = (1, 2, 5, 9, 17, 33, 65, 129, 257)  # where the ranges of positions and steps begin
 DEEPEST = 8
 MOST_UNKNOWN = 10
+MISSING = ("unknown", "silent", "unoffered")
 COLUMNS = ("decoder", "by", "bucket", "steps", "tau", "ends", "fact", "count", "share")
 
 Settings = tuple[tuple[str, int | float | bool | str], ...]
@@ -84,7 +86,7 @@ class Group:
     @property
     def unknown(self) -> list[tuple[str, int]]:
         """The tokens that were most often wanted and unknown to the memory."""
-        wanted = Counter(o.wanted for o in self.ends if o.fact in ("unknown", "silent"))
+        wanted = Counter(o.wanted for o in self.ends if o.fact in MISSING)
         return sorted(wanted.items(), key=lambda item: (-item[1], item[0]))[:MOST_UNKNOWN]
 
 
@@ -190,6 +192,8 @@ def fact(step: Step, place: int) -> str:
     told = settled(step, place)
     if told is not None:
         return "lost" if told.had else "never"
+    if sights.offers(step, place) is not None:
+        return str(wanted_there(step, place)["cut"]) or "unoffered"
     if lookup is None:
         return "refused" if any(n.parent == place for n in step.nodes) else "nothing"
     known = wanted_there(step, place)

@@ -20,7 +20,7 @@ LOOK = {
     "blocked": ("#0072B2", "+"), "repeat": ("#56B4E9", "|"), "leaf": ("#009E73", ""),
     "unknown": ("#E69F00", ""), "silent": ("#D55E00", "/"), "refused": ("#8A8F98", ""),
     "lost": ("#0072B2", "x"), "never": ("#CC79A7", "/"),
-    "nothing": ("#8A8F98", "/"),
+    "size": ("#0072B2", "."), "unoffered": ("#E69F00", "/"), "nothing": ("#8A8F98", "/"),
 }  # fmt: skip
 LONGEST_LABEL = 40
 
@@ -103,7 +103,7 @@ def share(count: int, whole: int) -> str:
 
 def fact_name(name: str, lang: str = "en") -> str:
     """A fact in words."""
-    if name in ("unknown", "silent", "lost", "never", "refused", "nothing"):
+    if name in ("unknown", "silent", "unoffered", "lost", "never", "refused", "nothing"):
         return text(f"view.fact.{name}", lang)
     return text("view.fact.cut", lang, why=text(f"view.cut.{name}", lang))
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from specviz import sights
 from specviz.catalog import text
 from specviz.metrics import origins, summary
 from specviz.trace import Header, Run, Step, Trace
+from specviz.views import sight
 from specviz.views.steps import State, depths, node_states
 from specviz.views.tokens import show
 
@@ -76,6 +78,9 @@ def figures(trace: Trace) -> Iterator[str]:
             depth=mine["depth"],
             applications=f"{mine['applications_per_token']:.1f}",
         )
+    run = trace.run("decoder")
+    assert run is not None
+    yield from (literal(value) for _, value in sight.facts(run))
     seconds = {key: f"{value:.2f}" for key, value in mine["seconds"].items()}
     yield text("cli.seconds", **seconds)
     if base is not None:
@@ -223,6 +228,8 @@ def run_object(trace: Trace) -> dict[str, Any]:
         "depth": mine["depth"],
         "calls_per_token": mine["calls_per_token"],
         "applications_per_token": mine["applications_per_token"],
+        "head": run.header.head and run.header.head.model_dump(mode="json"),
+        "sight": sights.overview(run),
         "knobs": run.header.knobs,
         "costs": costs and costs.model_dump(mode="json"),
         "notes": run.header.notes,

@@ -3,6 +3,8 @@ import { wantedFact } from "./facts.js";
 import { growth } from "./beats.js";
 import { treeSize } from "./costs.js";
 import { isWave } from "./ledger.js";
+import { isSight } from "./sight.js";
+import * as sights from "./sightcaption.js";
 import * as waves from "./wavecaption.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.${key}`, params });
@@ -83,7 +85,7 @@ function prefill(model) {
   };
 }
 
-function draft(step, place) {
+function draft(model, step, place) {
   const n = growth(step)[place.at];
   const node = step.nodes[n];
   return {
@@ -94,17 +96,21 @@ function draft(step, place) {
       after: token(step.nodes[node.parent].token),
     }),
     why:
-      node.score === null
+      (isSight(step) && sights.draft(model, step, place, n)) ||
+      (node.score === null
         ? say("draft_why_plain", { source: { source: node.source } })
-        : say("draft_why", { source: { source: node.source }, score: share(node.score) }),
+        : say("draft_why", { source: { source: node.source }, score: share(node.score) })),
   };
 }
 
-function verify(step) {
+function verify(model, step, index) {
   const n = step.nodes.length - 1;
   const params = { n, time: time(step.seconds.verify), root: token(step.nodes[0].token) };
   return n
-    ? { main: say("verify", params), why: say("verify_why", params) }
+    ? {
+        main: say("verify", params),
+        why: isSight(step) ? sights.verify(model, step, index) : say("verify_why", params),
+      }
     : { main: say("verify_none", params), why: say("verify_none_why", params) };
 }
 
@@ -153,7 +159,7 @@ function whole(model, step, place) {
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const [best] = step.nodes[end].top; // a recording need not hold any
   const p = best && share(Math.exp(best[1]));
-  const reason = because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
+  const reason = isSight(step) ? sights.because(step, end) : because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
   if (!children.length) return { main: say("full", params), why: reason };
   const wrong = distinct(children);
   return {
@@ -163,6 +169,7 @@ function whole(model, step, place) {
 }
 
 function noGuess(model, step) {
+  if (model.heads) return say("sight.none_why");
   if (model.waves || step.evidence?.kind === "wave") return say("wave.none_why");
   if (!step.evidence) return say("none_why_plain");
   if (step.evidence.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")))
@@ -191,9 +198,9 @@ export function caption(model, payload, place) {
   if (place.phase === "prefill") return prefill(model);
   if (place.phase === "finish") return finish(model, payload);
   if (place.phase === "draft")
-    return isWave(step) ? waves.draft(step, place) : draft(step, place);
+    return isWave(step) ? waves.draft(step, place) : draft(model, step, place);
   if (place.phase === "verify")
-    return isWave(step) ? waves.verify(step) : verify(step);
+    return isWave(step) ? waves.verify(step) : verify(model, step, place.step);
   if (place.phase === "walk") return walk(model, step, place);
   return whole(model, step, place);
 }

@@ -1,5 +1,6 @@
 // What the trace recorded about one node: only facts, no guesses about causes.
 import { isWave } from "./ledger.js";
+import { headEvidence, isSight } from "./sight.js";
 import { waveEvidence } from "./wave.js";
 
 /** The memory's answer at a node, or undefined. */
@@ -115,6 +116,7 @@ export function memory(model, place, focus, picture) {
     refused: isRefused(picture, focus),
   };
   if (isWave(step)) return { ...common, ...waveEvidence(model, place, focus) };
+  if (isSight(step)) return { ...common, ...headEvidence(model, place, focus, common.refused) };
   if (step.evidence?.kind === "memory") {
     const lookup = lookupAt(step, focus);
     return {

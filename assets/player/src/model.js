@@ -1,5 +1,6 @@
 // Folding a list of trace events into what the player asks about. Only ever grows.
 import { isWave, spent } from "./ledger.js";
+import { isSight } from "./sight.js";
 import { toBytes, tokenPieces, units } from "./text.js";
 
 const emptyRun = () => ({
@@ -27,6 +28,7 @@ export class Model {
     this.tallies = []; // per step: sums so far, level -> [asked, answered, right]
     this.shown = new Map();
     this.waves = false; // whether some draft settled in rounds
+    this.heads = false; // whether a drafter head guessed
     this.work = []; // sums of the steps so far
   }
 
@@ -49,7 +51,10 @@ export class Model {
       return;
     }
     const run = this[role];
-    if (event.type === "header") run.header = event;
+    if (event.type === "header") {
+      run.header = event;
+      this.heads ||= Boolean(event.head);
+    }
     else if (event.type === "prefill") {
       run.prefill = event;
       if (role === "decoder") this.#emit(event.token, "first", -1, -1);
@@ -74,6 +79,7 @@ export class Model {
       sums[level] = (sums[level] ?? [0, 0, 0]).map((v, i) => v + add[i]);
     this.tallies.push(sums);
     this.waves ||= isWave(step);
+    this.heads ||= isSight(step);
   }
 
   /** {tokens, calls, applications, readouts} of the decoder's steps up to `index`. */

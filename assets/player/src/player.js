@@ -44,6 +44,7 @@ export class Player {
       this.lanes.svg,
       this.tree.box,
       this.wave.box,
+      this.sight.box,
       this.transport.bar,
     ])
       this.sizes.observe(part);
@@ -118,6 +119,7 @@ export class Player {
   #events(all) {
     // A run with waves keeps their larger stage in steps that have none.
     this.element.classList.toggle("waves", this.model.waves);
+    this.element.classList.toggle("heads", this.model.heads);
     this.#keepFocus(() => {
       for (const view of this.views) {
         if (all) view.refresh?.();
@@ -147,6 +149,7 @@ export class Player {
       this.transport.resize(this.transport.bar.clientWidth),
       this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
       this.wave.resize(this.wave.box.clientWidth, this.wave.box.clientHeight),
+      this.sight.resize(this.sight.box.clientWidth),
     ];
     this.text.resize();
     this.width = width;

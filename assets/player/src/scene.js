@@ -4,6 +4,7 @@ import { caption } from "./caption.js";
 import { memory } from "./facts.js";
 import { isWave } from "./ledger.js";
 import { modelOf, outcome } from "./model.js";
+import { sight } from "./sight.js";
 import { wave } from "./wave.js";
 
 const timelines = new WeakMap();
@@ -178,6 +179,7 @@ export function scene(payload, t, chosen = null) {
     focus,
     chosen: chosen !== null,
     wave: wave(model, place),
+    sight: sight(model, payload, place, picture),
     memory: memory(model, place, focus, picture),
     caption: caption(model, payload, place),
     live: Boolean(payload.live),

@@ -6,6 +6,7 @@ import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
 import { Memory } from "./memory.js";
+import { SightView } from "./sight.js";
 import { Text } from "./text.js";
 import { Tooltip } from "./tooltip.js";
 import { Transport } from "./transport.js";
@@ -28,6 +29,7 @@ export function frame(player, host) {
   const text = new Text(player);
   const tree = new Tree(player);
   const wave = new Wave(player);
+  const sight = new SightView(player);
   const memory = new Memory(player);
   const caption = new Caption(player);
   const transport = new Transport(player);
@@ -45,7 +47,15 @@ export function frame(player, host) {
       { class: "inner" },
       header.element,
       lanes.element,
-      h("div", { class: "middle" }, text.element, tree.element, wave.element, memory.element),
+      h(
+        "div",
+        { class: "middle" },
+        text.element,
+        tree.element,
+        wave.element,
+        sight.element,
+        memory.element,
+      ),
       caption.element,
       transport.element,
     ),
@@ -65,12 +75,13 @@ export function frame(player, host) {
     text,
     tree,
     wave,
+    sight,
     memory,
     caption,
     transport,
     help,
     tooltip,
-    views: [header, lanes, text, tree, wave, memory, caption, transport, help],
+    views: [header, lanes, text, tree, wave, sight, memory, caption, transport, help],
   };
 }
 

@@ -2,6 +2,7 @@
 import { cutNumbers } from "../caption.js";
 import { treeSize } from "../costs.js";
 import { chip, h, put } from "./dom.js";
+import { HeadFacts } from "./headfacts.js";
 import { Levels } from "./levels.js";
 import { sentence } from "./say.js";
 import { sizeFact } from "./size.js";
@@ -12,6 +13,7 @@ export class Memory {
     this.player = player;
     this.levels = new Levels(player);
     this.waves = new WaveFacts(player);
+    this.heads = new HeadFacts(player);
     this.heading = h("h3");
     this.body = h("div", { class: "scroll", tabindex: "0" });
     this.element = h("section", { class: "panel memory" }, this.heading, this.body);
@@ -46,15 +48,16 @@ export class Memory {
   #title(m) {
     if (m.kind === "memory") return this.say("memory_at", { node: { token: m.token } });
     if (m.kind === "wave") return this.say("wave.evidence");
+    if (m.kind === "window") return this.say("guess_at", { node: { token: m.token } });
     if (m.kind === "span" || m.kind === "tree")
       return this.say("guess_at", { node: { token: m.token } });
     return this.say("memory");
   }
 
   #content(m) {
-    const { waves } = this.player.model;
+    const { waves, heads } = this.player.model;
     if (m.kind === "prefill")
-      return h("p", { class: "quiet" }, this.say(waves ? "wave.prefill" : "memory_prefill"));
+      return h("p", { class: "quiet" }, this.say(waves ? "wave.prefill" : heads ? "head.prefill" : "memory_prefill"));
     if (m.kind === "none")
       return [
         h(
@@ -65,13 +68,16 @@ export class Memory {
               ? "memory_autoregressive"
               : waves
                 ? "wave.none"
-                : "memory_none",
+                : heads
+                  ? "head.none"
+                  : "memory_none",
           ),
         ),
         this.#expert(m),
       ];
     const parts = [this.#fact(m)];
     if (m.kind === "wave") parts.push(...this.waves.content(m));
+    if (m.kind === "window") parts.push(...this.heads.content(m));
     if (m.kind === "memory") parts.push(...this.#levels(m));
     if (m.kind === "tree") parts.push(h("p", { class: "quiet" }, this.say("memory_missing")));
     if (m.copied) parts.push(this.#span(m.copied));
@@ -87,7 +93,7 @@ export class Memory {
   /** What the model wanted here, and what memory knew of it. */
   #fact(m) {
     const w = m.wanted;
-    if (!w || (w.known === null && !m.refused)) return null;
+    if (!w || (w.known === null && !m.refused && m.kind !== "window")) return null;
     const { strings } = this.player;
     const lines = [
       h(
@@ -110,6 +116,7 @@ export class Memory {
           : null,
       ),
     ];
+    if (m.kind === "window") lines.push(this.heads.known(m));
     if (w.known !== null)
       lines.push(
         h(

@@ -2,7 +2,7 @@
 import { plain, textPieces, unitPieces } from "../text.js";
 import { h, pieceNodes, put, text } from "./dom.js";
 
-export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das"];
+export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
 
 /** Visible where it matters: whitespace alone in its token, at its end, or more than one blank. */
 function matters(found, k) {

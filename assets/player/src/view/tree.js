@@ -179,7 +179,7 @@ export class Tree {
         this.heading,
         place.step < 0
           ? strings.say("player.stage_prefill")
-          : strings.say(tree.nodes.length > 1 ? "player.stage" : "player.stage_none", {
+          : strings.say(`player.${tree.nodes.length > 1 ? this.#staged() : "stage_none"}`, {
               step: place.step + 1,
             }),
       );
@@ -221,6 +221,11 @@ export class Tree {
     );
     if (!this.player.narrow) this.beyond.show(placed, this.view, this.size, scene.tree);
     else this.beyond.clear();
+  }
+
+  /** A head's tree stands above its strip and has a shorter line of its own. */
+  #staged() {
+    return this.player.model.heads ? "sight.stage" : "stage";
   }
 
   #wait(on) {

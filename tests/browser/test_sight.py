@@ -1,0 +1,260 @@
+"""What a drafter head sees, in a real browser: the strip, both rulers, offers, captions, keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from specviz import player
+from specviz.trace import Trace
+from tests.window_traces import every_mode, small_window, window_trace
+
+Show = Callable[..., Page]
+
+
+@pytest.fixture
+def show(show: Show) -> Show:
+    """Traces are opened at their first step."""
+    return partial(show, start_step=0)
+
+
+def caption(page: Page) -> list[str]:
+    words = page.locator(".caption .main, .caption .why").all_inner_texts()
+    return [" ".join(line.replace("␣", "").split()) for line in words]
+
+
+def label(page: Page) -> str:
+    return page.locator(".sight-box").get_attribute("aria-label") or ""
+
+
+def box(page: Page, selector: str) -> tuple[float, float]:
+    """Left and right edge of a part of the picture."""
+    found: list[float] = page.evaluate(
+        """(s) => { const b = root.querySelector(s).getBoundingClientRect();
+                    const o = root.querySelector('.sight').getBoundingClientRect();
+                    return [b.left - o.left, b.right - o.left]; }""",
+        selector,
+    )
+    return found[0], found[1]
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    found: list[str] = page.evaluate(
+        "(s) => [...root.querySelectorAll(s)].map((e) => e.textContent)", selector
+    )
+    return found
+
+
+def test_the_strip_says_what_is_seen_and_where_the_head_is_told_that_it_stands(show: Show) -> None:
+    """Entries 0, 1 and 10 to 15 of 16; told as 0 to 7; two guesses deeper than the root looked."""
+    page = show(small_window())
+    assert label(page) == (
+        "The text so far has 16 tokens. Of these the head sees sinks 0 to 1, told as 0 to 1; a "
+        "window 10 to 15, told as 2 to 7. greatest distance 9, within the 12 it was trained for."
+    )
+    assert page.locator(".sight-panel .phase").inner_text() == "8 of 16 tokens seen"
+    assert texts(page, ".sight .part-name") == ["document", "question", "answer"]
+    assert texts(page, ".sight .limit-name") == ["trained up to 12"]
+    assert texts(page, ".sight .reach-name") == [
+        "✓ greatest distance 9, within the 12 it was trained for"
+    ]
+    page.evaluate("it.seekStep(1)")
+    assert "a window 13 to 18, told as 2 to 7" in label(page), "the window moved on by three"
+
+
+def test_the_gap_closes_in_the_picture(show: Show) -> None:
+    """In mode slot the window is told right behind the sinks; in window_abs it stays where it is."""
+    page = show(window_trace("slot", 2000, 2))
+    (_, sinks), (window, end) = box(page, ".held.sinks"), box(page, ".held.window")
+    assert abs(window - sinks) < 2
+    (edge, _) = box(page, ".limit")
+    assert window < end < edge + 1 and box(page, ".seen.window")[0] > edge - 200
+    assert page.locator(".reach-name.beyond").count() == 0
+
+    page = show(window_trace("window_abs", 2000, 2))
+    (_, sinks), (window, _) = box(page, ".held.sinks"), box(page, ".held.window")
+    assert window - sinks > 400, "the gap is kept"
+    assert abs(window - box(page, ".seen.window")[0]) < 3, "both rulers agree"
+    assert box(page, ".limit")[0] < window
+    assert texts(page, ".reach-name.beyond") == [
+        "✗ greatest distance 2,002, beyond the 256 it was trained for"
+    ]
+
+
+def test_every_mode_draws_its_own_mapping(show: Show) -> None:
+    said: dict[str, Any] = {}
+    for name, trace in every_mode(2000, 1).items():
+        page = show(trace)
+        said[name] = (
+            texts(page, ".band-name")[0],
+            len(texts(page, ".hatch:not(.far)")),
+            page.locator(".reach.beyond").count(),
+        )
+    assert said == {
+        "full": ("everything, where it stands", 0, 1),
+        "window_abs": ("the last 247, told where they stand", 1, 1),
+        "slot": ("the last 247, counted on without the gap", 1, 0),
+        "shift": ("the last 247, moved back as a whole", 1, 0),
+        "reindex_only": ("all 2,000, squeezed 7.8 times", 0, 0),
+        "pure": ("the last 251; without sinks, new positions change nothing", 1, 0),
+        "truncated": ("the last 247, counted on without the gap", 1, 0),
+    }
+
+
+def test_the_first_guess_says_what_is_seen_and_the_pass_that_nothing_is_lost(show: Show) -> None:
+    page = show(small_window())
+    page.evaluate("it.seek(1)")
+    assert caption(page) == [
+        "Guess 1 of 4: keeper after the.",
+        "The head sees 8 of 16 tokens: the first 2 (sinks) and the last 6. They are counted from 0 "
+        "to 7, as if nothing lay between. No distance goes beyond the 12 that it was trained for.",
+    ]
+    page.keyboard.press("ArrowRight")
+    assert caption(page)[1] == "Behind keeper the head gave it 0.50; the whole branch has 0.40."
+    page.evaluate("it.seek(5)")
+    assert caption(page)[1] == (
+        "It took 20 ms. The model reads all 21 tokens: what the head cannot see may cost speed, "
+        "never the answer."
+    )
+    page.evaluate("it.seekStep(0)")
+    assert caption(page)[1] == (
+        "The head had offered every at rank 3 (0.10), but the 4 guesses drafted looked likelier."
+    )
+    page.evaluate("it.seekStep(1)")
+    assert caption(page)[1] == (
+        "The head had not looked further than this, so . was the model's to write."
+    )
+    page.evaluate("it.seekStep(2)")
+    assert caption(page)[1] == "said was not among the 2 tokens that the head offered here."
+
+
+def why(show: Show, trace: Trace) -> str:
+    page = show(trace)
+    page.evaluate("it.seek(1)")
+    return caption(page)[1]
+
+
+def test_a_pure_window_says_that_new_positions_change_nothing(show: Show) -> None:
+    runs = every_mode(2000, 1)
+    assert why(show, runs["pure"]) == (
+        "The head sees only the last 251 of 2,000 tokens, without sinks. Their new positions change "
+        "nothing, mathematically: without sinks all move by the same number, and only distances "
+        "count."
+    )
+    assert "without sinks only distances count, and none goes beyond 256" in why(
+        show, window_trace("window_abs", 2000, 1, sinks=0)
+    )
+    assert why(show, runs["truncated"]).endswith(
+        "Its input states come from a model that read no more than this, either."
+    )
+    assert why(show, runs["full"]) == (
+        "The head sees all 2,000 tokens of the text so far. The greatest distance, 2,002, lies "
+        "beyond the 256 that it was trained for."
+    )
+    assert "Their positions are pressed together, 7.8 tokens to one." in why(
+        show, runs["reindex_only"]
+    )
+
+
+def test_the_evidence_lists_all_offers_and_which_became_guesses(show: Show) -> None:
+    page = show(small_window())
+    rows = [" ".join(t.replace("␣", "").split()) for t in
+            page.locator(".offers tbody tr").all_inner_texts()]  # fmt: skip
+    assert rows == ["in 0.60 guessed", "no 0.20 not drafted", "every ★ 0.10 not drafted"]
+    known = page.locator(".memory .fact .knew").inner_text()
+    assert known == "The head offered it at rank 3, 0.10; likelier guesses were drafted."
+    facts = " ".join(page.locator(".facts").inner_text().split())
+    assert facts == (
+        "mode slot: counted without the gap tokens 8 of 16 distance 9 at most, trained for 12 "
+        "cache 12 kB; of everything 25 kB draft best of 7 guesses, 3 passes"
+    )
+    assert "tiny-head: 1,234 weights" in page.locator(".memory").inner_text()
+    page.evaluate("it.seekStep(1)")
+    gone = page.locator(".gone").inner_text()
+    assert " ".join(gone.split()).startswith("Left the window since the last step, 3:")
+
+
+def test_arrow_keys_read_the_text_along_the_strip(show: Show) -> None:
+    page = show(small_window())
+    page.locator(".sight-box").focus()
+    page.keyboard.press("ArrowUp")
+    strip = page.locator(".sight-box")
+    assert strip.get_attribute("aria-valuenow") == "10", "it begins where the window does"
+    assert (strip.get_attribute("aria-valuetext") or "").startswith("Token 10, seen, told as 2 …")
+    page.keyboard.press("ArrowDown")
+    assert (strip.get_attribute("aria-valuetext") or "").startswith(
+        "Token 9, not seen by the head …"
+    )
+    assert page.locator(".pointer .blind").count() == 1
+    before = page.evaluate("it.state().time")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("it.state().time") == before + 1, "time goes on as everywhere"
+    page.keyboard.press("Escape")
+    assert page.locator(".tip").is_hidden()
+
+
+def test_guesses_show_on_the_ruler_once_their_level_has_looked(show: Show) -> None:
+    """keeper and wrote looked one and two positions behind the root's pair, in never did."""
+    page = show(small_window())
+    page.evaluate("it.seek(1)")
+    assert page.locator(".sight .guesses").count() == 0
+    page.evaluate("it.seek(2)")
+    one = box(page, ".sight .guesses")
+    page.evaluate("it.seek(4)")
+    two = box(page, ".sight .guesses")
+    assert two[1] - two[0] > 1.5 * (one[1] - one[0])
+
+
+def test_a_live_run_ends_in_the_same_picture(show: Show) -> None:
+    trace = small_window()
+    page = show(trace)
+    page.evaluate("it.seekStep(1)")
+    look = "[root.querySelector('.sight').innerHTML, root.querySelector('.memory').innerText]"
+    whole = page.evaluate(look)
+    first = player.update(trace.events[:3], "live", 0)
+    page.evaluate("(u) => it.push(u)", json.loads(json.dumps(first)))
+    page.evaluate("(u) => it.push(u)", player.update(trace, "live", 3, live=False))
+    page.evaluate("it.seekStep(1)")
+    assert page.evaluate(look) == whole
+
+
+def test_a_cut_run_shows_its_strip_before_any_step(show: Show) -> None:
+    page = show(Trace(small_window().events[:2]))
+    assert page.locator(".sight-panel .phase").inner_text() == "16 tokens, no draft here"
+    assert page.locator(".sight .band").count() == 0
+
+
+def test_a_phone_keeps_to_its_width(show: Show) -> None:
+    page = show(window_trace("slot", 7000, 3), viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    edges = page.evaluate(
+        """() => [...root.querySelectorAll('.sight text')].map((e) => {
+             const b = e.getBoundingClientRect(); return [b.left, b.right]; })"""
+    )
+    assert min(a for a, _ in edges) >= 0 and max(b for _, b in edges) <= 390
+
+
+def test_seeking_a_long_run_is_fast(show: Show) -> None:
+    page = show(window_trace("slot", 8000, 200))
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        values = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+        kinds = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+        return 1000 * sum(values[kind] for kind in kinds)
+
+    times = []
+    for k in range(90):
+        before = spent()
+        page.evaluate(
+            "(i) => { it.seekStep(i); root.querySelector('.sv').offsetHeight; }", 7 * k % 200
+        )
+        times.append(spent() - before)
+    times = sorted(times[20:])
+    assert times[round(0.95 * len(times)) - 1] < 33, "twice a frame at most, on any machine"
