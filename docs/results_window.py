@@ -21,6 +21,8 @@ PAGE = ROOT / "docs" / "results-window.md"
 COMMITTED = ROOT / "docs" / "results-window.json"
 COMMAND = "python -m specviz bench --suite window"
 TENTHS = ("draft_ms", "verify_ms", "ms_per_token", "rows_per_pass")
+TOLD = ("tau", "accepted", "top_right", "draft_ms", "verify_ms", "ms_per_token", "speedup_decode",
+        "speedup_total")  # fmt: skip
 # Which mechanism of the mode slot each row is without.
 OFF = (
     ("slot", "nothing: sinks, window, new positions"),
@@ -94,9 +96,7 @@ def changed(found: Mapping[str, Any]) -> str:
             part = "mechanisms" if row in ("no_sinks", "no_sinks_abs", "truncated") else "context"
             cell = next((c for c in pick(found, part, row) if c["context"] == context), None)
             if cell is not None:
-                keys = ("tau", "accepted", "top_right", "draft_ms", "verify_ms", "ms_per_token",
-                        "speedup_decode", "speedup_total")  # fmt: skip
-                told = (shown(cell, key) for key in keys)
+                told = (shown(cell, key) for key in TOLD)
                 lines.append([str(context), what, f"`{row}`", *told, same({"name": row, **cell})])
     head = ("context", "without", "row", "tau", "accepted per step", "first guess right",
             "draft ms", "verify ms", "ms per token", "decode speed-up", "total speed-up",
@@ -105,17 +105,19 @@ def changed(found: Mapping[str, Any]) -> str:
 
 
 def sizes(found: Mapping[str, Any]) -> str:
-    """Windows of all sizes."""
+    """Windows of all sizes, and a head that sees everything, at every context."""
     lines = []
-    for size in found["sizes"]:
-        for cell in pick(found, "windows", f"window {size['window']}"):
-            keys = ("tau", "accepted", "top_right", "draft_ms", "verify_ms", "ms_per_token",
-                    "speedup_decode", "speedup_total")  # fmt: skip
-            told = (shown(cell, key) for key in keys)
-            lines.append([str(size["window"]), size["mode"], *told,
-                          same({"name": "window", **cell})])  # fmt: skip
-    head = ("window", "mode", "tau", "accepted per step", "first guess right", "draft ms",
-            "verify ms", "ms per token", "decode speed-up", "total speed-up",
+    rows = [("windows", f"window {s['window']}", str(s["window"]), s["mode"])
+            for s in found["sizes"]]  # fmt: skip
+    for context in (cell["context"] for cell in pick(found, "windows", "ours")):
+        for part, row, window, mode in (*rows, ("context", "full", "everything", "full")):
+            for cell in pick(found, part, row):
+                if cell["context"] == context:
+                    told = (shown(cell, key) for key in TOLD)
+                    lines.append([str(context), window, mode, *told,
+                                  same({"name": "window", **cell})])  # fmt: skip
+    head = ("context", "window", "mode", "tau", "accepted per step", "first guess right",
+            "draft ms", "verify ms", "ms per token", "decode speed-up", "total speed-up",
             "same tokens")  # fmt: skip
     return table(head, lines)
 
@@ -167,11 +169,10 @@ def body(found: Mapping[str, Any]) -> list[str]:
     if pick(found, "context", "slot"):
         parts += contexts(found)
     if pick(found, "windows", "ours"):
-        context = pick(found, "windows", "ours")[0]["context"]
         parts += [
             "## Windows of all sizes\n",
-            f"At {context} tokens, all three kinds of text together. A window that would leave the "
-            "trained range is looked at in the mode that allows it.\n",
+            "All three kinds of text together. A window that would leave the trained range is "
+            "looked at in the mode that allows it; a head that sees everything stands beside.\n",
             sizes(found),
         ]
     if pick(found, "mechanisms", "ours"):

@@ -36,7 +36,7 @@ def test_charts_are_drawn_when_the_tab_is_opened(
     drawn = dict(zip(lengths.CHARTS, opened.fn(), strict=True))
     assert drawn["speed"].data[1].y == (1.3, 1.3, 0.9)
     assert drawn["alone"].data[0].name == "shift"
-    assert drawn["windows"].data[2].x == (500,)
+    assert drawn["windows"].data[1].x == (32, 246, 500)
 
 
 def test_there_is_no_tab_before_anything_was_measured(

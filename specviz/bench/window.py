@@ -24,7 +24,7 @@ from specviz.bench.window_rows import (
     MECHANISM_CONTEXTS,
     MECHANISMS,
     SHORT,
-    WINDOW_CONTEXT,
+    WINDOW_CONTEXTS,
     WINDOWS,
     Rows,
 )
@@ -80,7 +80,7 @@ class WindowSuite(Suite):
         self._texts, missing = self._long(runner)
         wanted: dict[str, Sequence[int]] = {CONTEXT: self._contexts()}
         if not (plan.quick or plan.headline):
-            wanted |= {WINDOWS: (WINDOW_CONTEXT,), MECHANISMS: MECHANISM_CONTEXTS}
+            wanted |= {WINDOWS: WINDOW_CONTEXTS, MECHANISMS: MECHANISM_CONTEXTS}
         parts = [Part(SHORT, dtype, rows.short(), self._prompts, 1)]
         for name, contexts in wanted.items():
             prompts = tuple(t.prompt for t in self._texts if t.context in contexts)

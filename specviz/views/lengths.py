@@ -30,7 +30,8 @@ STROKES: dict[str, tuple[str, str, str, int]] = {
 MODES = ("shift", "slot", "full", "window_abs", "reindex_only")
 MECHANISMS = ("slot", "no_sinks", "window_abs", "reindex_only", "full", "truncated")
 OWN = ("no_sinks", "no_sinks_abs", "truncated")  # rows that the modes do not show
-SIZES = {"slot": ("#0072B2", "circle"), "window_abs": ("#E69F00", "triangle-up")}
+SIZES = {"slot": "circle", "window_abs": "triangle-up"}  # marks of windows
+SHADES = ("#56B4E9", "#0072B2")  # of contexts
 
 
 def speed(found: Found, lang: str = "en") -> go.Figure:
@@ -59,32 +60,30 @@ def token(found: Found, lang: str = "en") -> go.Figure:
 
 
 def windows(found: Found, lang: str = "en") -> go.Figure:
-    """Line: decode speed-up by size of the window, at one context; marks say the mode."""
-    cells = {c["row"]: c for c in _cells(found, "windows")}
-    shown = [(s["window"], s["mode"], cells[f"window {s['window']}"]) for s in found["sizes"]
-             if f"window {s['window']}" in cells]  # fmt: skip
-    shown = [item for item in shown if item[2]["speedup_decode"] is not None]
-    if not shown:
+    """Lines: decode speed-up by size of the window, one a context; marks say the mode."""
+    cells = [c for c in _cells(found, "windows") if c["speedup_decode"] is not None]
+    known = {(c["row"], c["context"]): c for c in cells if c["row"] != "ours"}
+    modes = {s["window"]: s["mode"] for s in found["sizes"]}
+    lines = []
+    for number, context in enumerate(sorted({context for _, context in known})):
+        sizes = [w for w in modes if (f"window {w}", context) in known]
+        mine = [known[f"window {w}", context] for w in sizes]
+        name = text("view.lengths.at", lang, context=grouped(context))
+        lines.append(go.Scatter(
+            x=sizes, y=[c["speedup_decode"] for c in mine], mode="lines+markers", name=name,
+            line={"color": SHADES[number % 2], "width": 3, "dash": ("solid", "dash")[number % 2]},
+            marker={"size": 11, "color": SHADES[number % 2],
+                    "symbol": [SIZES[modes[w]] for w in sizes]},
+            hovertext=[text("view.lengths.window", lang, window=w, mode=modes[w],
+                            context=grouped(context), tau=_figure(c["tau"]),
+                            speed=_figure(c["speedup_decode"]))
+                       for w, c in zip(sizes, mine, strict=True)],
+            hoverinfo="text",
+        ))  # fmt: skip
+    if not lines:
         return empty("view.lengths.nothing", lang)
-    lines = [go.Scatter(
-        x=[w for w, _, _ in shown], y=[c["speedup_decode"] for _, _, c in shown], mode="lines",
-        line={"color": INK, "width": 2, "dash": "dot"}, hoverinfo="skip", showlegend=False,
-    )]  # fmt: skip
-    for mode, (colour, mark) in SIZES.items():
-        mine = [(w, c) for w, m, c in shown if m == mode]
-        if mine:
-            lines.append(go.Scatter(
-                x=[w for w, _ in mine], y=[c["speedup_decode"] for _, c in mine],
-                mode="markers", name=text(f"view.lengths.mode.{mode}", lang),
-                marker={"symbol": mark, "size": 12, "color": colour},
-                hovertext=[text("view.lengths.window", lang, window=w, tau=_figure(c["tau"]),
-                                speed=_figure(c["speedup_decode"]), context=grouped(c["context"]))
-                           for w, c in mine],
-                hoverinfo="text",
-            ))  # fmt: skip
     chart = figure(lines, text("view.lengths.size", lang), text("view.lengths.speed", lang))
-    sizes = [w for w, _, _ in shown]
-    chart.update_xaxes(type="log", tickvals=sizes, ticktext=[str(w) for w in sizes])
+    chart.update_xaxes(type="log", tickvals=list(modes), ticktext=[str(w) for w in modes])
     return _even(chart, text("view.lengths.even", lang))
 
 

@@ -35,7 +35,7 @@ from tests.tiny_head import head_folder
 
 TRAINED = 64
 CONTEXTS = (500, 900)
-TINY = {"CONTEXTS": CONTEXTS, "WINDOW_CONTEXT": 900, "MECHANISM_CONTEXTS": (500,)}
+TINY = {"CONTEXTS": CONTEXTS, "WINDOW_CONTEXTS": (900,), "MECHANISM_CONTEXTS": (500,)}
 SHORT = ["ours", "slot", "slot_12", "full", "recap", "token_recycling"]
 CONTEXT = ["ours", *MODES, "recap"]
 WINDOWS = ["ours", *(f"window {n}" for n in SIZES)]

@@ -50,7 +50,8 @@ def test_the_page_tells_the_figures(results: ModuleType) -> None:
     # Of a context: the mean over kinds that the suite computed, not one that the page did.
     assert lines(page, "| slot | 1.30x")[0] == "| slot | 1.30x | 1.30x | 0.90x |"
     assert "| 8000 | 1.80 | 8.0 | 6.0 | 60.0 | 50.0 | 45.0 | 0.90x |" in page
-    assert "| 500 | window_abs | 1.50 | 0.50 | 40 % | 5.0 | 30.0 | 33.3 | 0.80x | 0.85x |" in page
+    assert "| 2000 | 500 | window_abs | 1.50 | 0.50 | 40 % | 5.0 | 30.0 | 33.3 | 0.80x |" in page
+    assert "| 512 | everything | full | 2.00 | 1.00 | 50 % |" in page
     assert lines(page, "| 512 | no sinks |")[0].startswith(
         "| 512 | no sinks | `no_sinks` | 1.60 | 0.60 | 45 % | 5.0 | 30.0 | 31.0 | 0.95x | 0.97x |"
     )

@@ -54,13 +54,13 @@ def test_a_token_beside_plain_decoding() -> None:
     assert {line.name: line.y for line in lengths.draft(FOUND).data}["slot"] == (5.0, 5.0, 6.0)
 
 
-def test_windows_are_told_apart_by_their_mode() -> None:
-    path, slot, old = lengths.windows(FOUND).data
-    assert (path.x, path.y) == ((32, 246, 500), (1.0, 1.1, 0.8))
-    assert (slot.name, slot.x, slot.y) == ("slot", (32, 246), (1.0, 1.1))
-    assert (old.name, old.x, old.y) == ("window_abs", (500,), (0.8,))
-    assert old.hovertext == ("window of 500, 2\u202f000 tokens: 0.80x, tau 1.50",)
-    assert slot.marker.symbol != old.marker.symbol
+def test_windows_of_all_sizes_at_two_contexts() -> None:
+    near, far = lengths.windows(FOUND).data
+    assert (near.name, near.x, near.y) == ("512 tokens", (32, 246, 500), (1.3, 1.4, 1.1))
+    assert (far.name, far.y) == ("2\u202f000 tokens", (1.0, 1.1, 0.8))
+    assert far.marker.symbol == ("circle", "circle", "triangle-up")
+    assert far.hovertext[2] == "window of 500 (window_abs), 2\u202f000 tokens: 0.80x, tau 1.50"
+    assert near.line.dash != far.line.dash
 
 
 def test_each_mechanism_off_at_one_context() -> None:
