@@ -27,7 +27,7 @@ END = "<!-- end of methods -->"
 
 
 def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "–"
 
 
 def _cell(text: str) -> str:

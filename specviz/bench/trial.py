@@ -43,9 +43,7 @@ class Variant:
 BEST_FIRST = Variant("token_recycling best_first", "token_recycling", {"tree": "best_first"})
 
 
-def variants(
-    names: Sequence[str], supports: frozenset[str] = registry.Entry.supports
-) -> tuple[Variant, ...]:
+def variants(names: Sequence[str], supports: frozenset[str]) -> tuple[Variant, ...]:
     """What is to be verified for these decoders, for none all that a model with these abilities can
     run; raises InputError."""
     for name in names:
@@ -192,9 +190,7 @@ class Trial:
         if not self._prompts:
             model = self.load()
             wanted = QUICK_PROMPTS if self.quick else PROMPTS
-            encoded = {
-                p: model.encode([Message("user", p.text)]) for p in read_prompts()
-            }
+            encoded = {p: model.encode([Message("user", p.text)]) for p in read_prompts()}
             fitting = [
                 p for p, i in encoded.items() if len(i.tokens) + self.tokens <= model.max_context
             ]

@@ -95,7 +95,7 @@ def unanswered(plan: Plan) -> Verdict:
 
 def _planned(plan: Plan) -> list[tuple[Trial, Stage]]:
     entry = registry.find(plan.model)
-    chosen = variants(plan.decoders, entry.supports)
+    chosen = variants(plan.decoders, entry.ready)
     device, dtypes = place(plan, entry)
     trials = [Trial(plan.model, device, dtype, plan.quick, plan.out) for dtype in dtypes]
     return [

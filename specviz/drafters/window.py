@@ -94,15 +94,16 @@ class Window(Autoregressive):
         bounds = Bounds(
             cast(Mode, self.mode), self.sinks, self.window or most, self.depth, facts.trained
         )
-        if most < 1 or (self.mode in ("slot", "shift") and self.window > most):
+        if most < 1:
             raise InputError(
-                f"{self.sinks} sinks, a window of {bounds.window} and {self.depth} levels take "
-                f"{bounds.needed} positions, {facts.label} was trained for {facts.trained}: "
-                + (
-                    f"give a window of at most {most}."
-                    if most >= 1
-                    else f"give fewer than {facts.trained - 1} sinks and levels together."
-                )
+                f"{self.sinks} sinks and {self.depth} levels leave no room for a window in the "
+                f"{facts.trained} positions that {facts.label} was trained for: give fewer."
+            )
+        if self.mode in ("slot", "shift") and self.window > most:
+            raise InputError(
+                f"{self.sinks} sinks, a window of {self.window} and {self.depth} levels take "
+                f"{bounds.needed} positions, {facts.label} was trained for {facts.trained}: give a "
+                f"window of at most {most}."
             )
         if self.features == "truncated" and not bounds.bounded:
             raise InputError(

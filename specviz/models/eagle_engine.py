@@ -68,11 +68,11 @@ class EagleEngine:
     def begin(self, bounds: Bounds, truncated: bool = False) -> None:
         """Forget everything, and keep entries by ``bounds`` from now on."""
         self._cache, self._truncated = self._empty(bounds), truncated
-        self._sinks = self.head.fc.weight.new_empty(0, self.head.config.feature_width)
+        self._sinks = self.head.norm.weight.new_empty(0, self.head.config.feature_width)
 
     def _empty(self, bounds: Bounds) -> DraftCache:
         config = self.head.config
-        like = self.head.fc.weight
+        like = self.head.norm.weight
         return DraftCache(bounds, config.kv_heads, config.head_dim, config.rope_theta, like)
 
     @torch.inference_mode()

@@ -188,7 +188,7 @@ class EagleHead(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.fc.weight.device
+        return self.norm.weight.device
 
     @property
     def dtype(self) -> torch.dtype:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from specviz.models import smollm2, tiny_raven, toy
+from specviz.models import heads, smollm2, tiny_raven, toy
 from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
@@ -40,6 +40,11 @@ class Entry:
     dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
     problem: Callable[[], str | None] = lambda: None
     mean: Callable[[], int | None] | None = None
+
+    @property
+    def ready(self) -> frozenset[str]:
+        """``supports``, less what a person has to bring something for: a head of another maker."""
+        return self.supports if heads.own(self.label) else self.supports - {"head"}
 
 
 def _toy(device: str, dtype: str) -> Model:

@@ -23,6 +23,9 @@ from specviz.ui.memory import room
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
 
+SLIDER = 100_000  # a longer range cannot be set by dragging
+LONGEST_NAME = 300  # characters of a name or path
+
 
 @dataclass(frozen=True)
 class Form:
@@ -238,7 +241,13 @@ def control(knob: Knob, elem_id: str) -> Any:
         return gr.Checkbox(knob.default, **common)
     if knob.choices is not None:
         return gr.Dropdown(list(knob.choices), value=knob.default, **common)
+    if isinstance(knob.default, str):
+        return gr.Textbox(knob.default, max_length=LONGEST_NAME, **common)
     assert knob.low is not None and knob.high is not None
+    if knob.high > SLIDER:
+        number = gr.Number(knob.default, precision=0, **common)
+        number.preprocess = _as_given  # type: ignore[method-assign]
+        return number
     step = 1.0 if isinstance(knob.default, int) else 0.001 if knob.high < 1 else 0.05
     slider = gr.Slider(knob.low, knob.high, value=float(knob.default), step=step, **common)
     # The knob checks its own limits, with a sentence that names the way out.

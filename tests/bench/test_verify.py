@@ -23,6 +23,7 @@ from specviz.bench.verify import Plan, Trial
 from specviz.cli import main
 from specviz.models import probe, registry
 from specviz.models.base import InputError, Unsupported
+from specviz.models.entries import TREE
 from specviz.models.hf_load import VERIFIED
 from specviz.models.hf_pack import PackedLinear
 from specviz.tracefile import load as load_trace
@@ -299,7 +300,7 @@ def test_contenders_take_turns_and_are_compared_with_our_own_loop() -> None:
     fake = Fake()
     names = ("autoregressive", "generate", "recap", "prompt_lookup")
     asked = tuple(Speed(dtype="float32", decoder=name) for name in names)
-    found = race(fake, asked, trial.variants(()))  # type: ignore[arg-type]
+    found = race(fake, asked, trial.variants((), TREE))  # type: ignore[arg-type]
     assert [(r.tokens_per_s, r.speedup, r.tau) for r in found if isinstance(r, Speed)] == [
         (5.0, 1.0, 1.0), (2.5, 0.5, 1.0), (10.0, 2.0, 2.0), (None, None, None),
     ]  # fmt: skip
@@ -312,7 +313,7 @@ def test_contenders_take_turns_and_are_compared_with_our_own_loop() -> None:
 
 def test_a_race_without_contenders_is_told_row_by_row() -> None:
     asked = (Speed(dtype="float32", decoder="prompt_lookup"),)
-    (row,) = race(Fake(), asked, trial.variants(()))  # type: ignore[arg-type]
+    (row,) = race(Fake(), asked, trial.variants((), TREE))  # type: ignore[arg-type]
     assert (row.state, row.why) == ("skipped", "It needs what is not there.")
 
 
