@@ -162,7 +162,7 @@ class Suite:
         yield self._stage(part, total, total)
 
     def _stage(self, part: Part, done: int, total: int) -> Stage:
-        left = self._spent / self._done * self._still if self._done else None
+        left = self._spent / self._done * max(0.0, self._still) if self._done else None
         return Stage(part.name, part.dtype, done, total, left)
 
     def _probe(

@@ -22,7 +22,7 @@ from specviz.windows import Mode
 POSITIONS = (4_000, 16_000, 64_000, 250_000, 1_000_000, 2_000_000)
 SHIFTED = (1_000, 10_000, 100_000, 1_000_000, 2_000_000)
 MOST_BYTES = 2**30  # of what a head keeps: beyond, only the size is told
-CHUNK = 8_192  # positions that a head without a window takes in at once
+CHUNK = 32_768  # positions that a head without a window takes in at once
 TAKEN = 2  # tokens that a round commits
 WARM, LEAST_ROUNDS, MOST_ROUNDS = 2, 3, 15
 ENOUGH = 1.0  # seconds of rounds after which the least number of them will do

@@ -31,6 +31,7 @@ MODES = ("shift", "slot", "full", "window_abs", "reindex_only")
 MECHANISMS = ("slot", "no_sinks", "window_abs", "reindex_only", "full", "truncated")
 OWN = ("no_sinks", "no_sinks_abs", "truncated")  # rows that the modes do not show
 SIZES = {"slot": "circle", "window_abs": "triangle-up"}  # marks of windows
+MILLISECONDS = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000)
 SHADES = ("#56B4E9", "#0072B2")  # of contexts
 
 
@@ -70,7 +71,8 @@ def windows(found: Found, lang: str = "en") -> go.Figure:
         mine = [known[f"window {w}", context] for w in sizes]
         name = text("view.lengths.at", lang, context=grouped(context))
         lines.append(go.Scatter(
-            x=sizes, y=[c["speedup_decode"] for c in mine], mode="lines+markers", name=name,
+            x=sizes, y=[round(c["speedup_decode"], 4) for c in mine], mode="lines+markers",
+            name=name,
             line={"color": SHADES[number % 2], "width": 3, "dash": ("solid", "dash")[number % 2]},
             marker={"size": 11, "color": SHADES[number % 2],
                     "symbol": [SIZES[modes[w]] for w in sizes]},
@@ -101,7 +103,8 @@ def mechanisms(found: Found, lang: str = "en") -> go.Figure:
     names = [text(f"view.lengths.off.{row}", lang) for row, _ in shown]
     bars = go.Bar(
         y=names, x=[c["tau"] for _, c in shown], orientation="h",
-        text=[f"{c['tau']:.2f}" for _, c in shown], textposition="auto", hoverinfo="text",
+        text=[f"{c['tau']:.2f}" for _, c in shown], textposition="outside", cliponaxis=False,
+        hoverinfo="text",
         marker={
             "color": ["#0072B2", *["#8A8F98"] * (len(shown) - 1)],
             "pattern": {"shape": ["", *["/"] * (len(shown) - 1)], "size": 7, "solidity": 0.2},
@@ -112,6 +115,8 @@ def mechanisms(found: Found, lang: str = "en") -> go.Figure:
     )  # fmt: skip
     chart = figure([bars], text("view.lengths.tau", lang), height=320)
     chart.update_yaxes(autorange="reversed")
+    # Room for the number behind the longest bar.
+    chart.update_xaxes(range=[0, round(1.15 * max(c["tau"] for _, c in shown), 4)])
     return chart
 
 
@@ -133,11 +138,11 @@ def alone(found: Found, lang: str = "en") -> go.Figure:
         return empty("view.lengths.no_alone", lang)
     positions = sorted({a["positions"] for a in found["alone"]})
     chart = figure(lines, text("view.lengths.positions", lang), text("view.lengths.draft", lang))
-    chart.update_yaxes(type="log")
+    chart.update_yaxes(type="log", tickvals=list(MILLISECONDS))
     _contexts(chart, positions)
     stop = (found["paying"] or {}).get("positions")
     if stop:
-        _mark(chart, stop, text("view.lengths.stops", lang, positions=grouped(stop)))
+        _mark(chart, stop, text("view.lengths.stops", lang, positions=grouped(stop)), y=1)
     return chart
 
 
@@ -217,18 +222,19 @@ def _contexts(chart: go.Figure, marks: Sequence[int]) -> None:
 def _even(chart: go.Figure, name: str) -> go.Figure:
     chart.add_hline(
         y=1, line={"color": INK, "width": 2, "dash": "dash"}, annotation_text=name,
-        annotation_position="bottom right",
+        annotation_position="bottom left",
     )  # fmt: skip
     return chart
 
 
-def _mark(chart: go.Figure, at: int, name: str) -> None:
+def _mark(chart: go.Figure, at: int, name: str, y: int = 0) -> None:
+    """A vertical line; its name stands at the bottom (``y`` 0) or at the top."""
     chart.add_shape(
         type="line", x0=at, x1=at, y0=0, y1=1, yref="paper",
         line={"color": INK, "width": 1, "dash": "dot"},
     )  # fmt: skip
     # On a logarithmic axis a shape stands at a value, an annotation at its logarithm.
     chart.add_annotation(
-        text=name, x=round(log10(at), 6), y=1, yref="paper", xanchor="left", yanchor="top",
-        showarrow=False,
+        text=name, x=round(log10(at), 6), y=y, yref="paper", xanchor="left",
+        yanchor="top" if y else "bottom", showarrow=False,
     )  # fmt: skip

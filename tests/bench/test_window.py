@@ -266,7 +266,7 @@ def test_rows_that_the_head_cannot_do_are_refused_before_anything_is_measured(
     monkeypatch.setattr(Runner, "unit", None)
     head = str(head_folder(tmp_path / "short", 8))
     suite = WindowSuite(plan((folders[0], head)))
-    with pytest.raises(InputError, match="give fewer than 7 sinks and levels together"):
+    with pytest.raises(InputError, match="leave no room for a window in the 8 positions that"):
         value(suite.measure())  # type: ignore[arg-type]
 
 

@@ -66,12 +66,12 @@ def test_windows_of_all_sizes_at_two_contexts() -> None:
 def test_each_mechanism_off_at_one_context() -> None:
     (bars,) = lengths.mechanisms(FOUND).data
     assert dict(zip(bars.y, bars.x, strict=True)) == {
-        "sinks, window, new positions (slot)": 2.0,
+        "slot": 2.0,
         "no sinks": 1.6,
-        "old positions (window_abs)": 2.0,
-        "no window (reindex_only)": 2.0,
-        "no window, old positions (full)": 2.0,
-        "features of the window alone": 1.3,
+        "old positions": 2.0,
+        "no window": 2.0,
+        "neither (full)": 2.0,
+        "narrow features": 1.3,
     }
     assert bars.hovertext[1] == "no sinks, 512 tokens: tau 1.60, 0.95x"
 
