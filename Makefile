@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player bench bench-full bench-recurrent readme chromium clean
+.PHONY: help demo test check proof record player bench bench-full bench-recurrent bench-window readme chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -23,6 +23,7 @@ help:
 	@echo "make player  bundle the browser player again (needs node)"
 	@echo "make bench   measure speed on this machine: a first look"
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
+	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
 	@echo "make bench-full   the whole suite (half an hour with nothing else running), docs/results.md"
 	@echo "make readme  write the README's generated tables again"
 
@@ -53,6 +54,10 @@ bench-full: $(VENV)/.run
 bench-recurrent: $(VENV)/.run
 	$(PY) -m specviz bench --suite recurrent --model tiny-raven --resume --json docs/results-recurrent.json
 	$(PY) docs/results.py docs/results-recurrent.json --write
+
+bench-window: $(VENV)/.run
+	$(PY) -m specviz bench --suite window --resume --json docs/results-window.json
+	$(PY) docs/results.py docs/results-window.json --write
 
 readme: $(VENV)/.run
 	$(PY) docs/tables.py --write

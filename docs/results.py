@@ -1,7 +1,8 @@
 """Writes docs/results.md from what the bench measured.
 
 ``python docs/results.py docs/results.json [docs/results-spec-bench.json] --write``; without
-``--write`` the page is printed. Figures of the suite recurrent make docs/results-recurrent.md.
+``--write`` the page is printed. Figures of the suite recurrent make docs/results-recurrent.md,
+those of window docs/results-window.md.
 """
 
 from __future__ import annotations
@@ -302,6 +303,10 @@ def main(arguments: Sequence[str]) -> int:
         import results_recurrent as depth  # beside this file
 
         target, text = depth.PAGE, depth.page(measured)
+    elif any(found["suite"] == "window" for found in measured):
+        import results_window as head  # beside this file
+
+        target, text = head.PAGE, head.page(measured)
     else:
         text = page(measured)
     if "--write" in arguments:

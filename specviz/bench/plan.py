@@ -14,13 +14,15 @@ from specviz.verdict import code_digest
 
 QUICK_TOKENS = 48
 LONG_WEIGHT = 6_000  # a long unit takes about as long as so many tokens of one row
+READ = 40  # characters of a prompt that take about as long as one new token
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to measure. Every prompt says how many tokens; ``file`` and ``sha256`` name the set;
     ``quick``: once, nothing else; ``headline``: all repetitions, no ablations, no long prompt;
-    ``output`` is where the figures will go (None: nothing is kept on the way)."""
+    ``output`` is where the figures will go (None: nothing is kept on the way); ``head``: which
+    drafter head the suite window looks at, empty for the model's own."""
 
     model: str
     device: str
@@ -33,6 +35,7 @@ class Plan:
     resume: bool = False
     output: Path | None = None
     suite: str = "recap"
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ class Part:
 
     def weight(self, prompt: Prompt) -> float:
         """About how long a unit takes, in tokens of one row."""
-        return LONG_WEIGHT if self.name == "long" else len(self.rows) * tokens_of(prompt)
+        if self.name == "long":
+            return LONG_WEIGHT
+        return len(self.rows) * (tokens_of(prompt) + len(prompt.text) / READ)
 
 
 def budgeted(

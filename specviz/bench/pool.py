@@ -88,8 +88,11 @@ def figures(pool: Pool, row: Row, prompts: Sequence[Prompt]) -> dict[str, Any]:
     ``spread`` is [least, median, most] of it over prompts. ``share`` splits decode seconds,
     ``prefill_seconds`` is the mean over prompts. ``rows_per_pass``: verified rows;
     ``cost_per_pass``: what they cost by the measured curve in single-row passes; ``ceiling`` =
-    tau / cost_per_pass; ``accepted``: guesses a pass. Of a recurrent-depth model also calls of the
-    core one after another, and positions summed over them, per token that was decoded.
+    tau / cost_per_pass; ``accepted``: guesses a pass; ``top_right``, ``any_right``: of the passes
+    that guessed (``drafted``: their share), those whose foremost guess for the next token was
+    right, and those where any was; ``draft_ms``, ``verify_ms``: milliseconds a pass. Of a
+    recurrent-depth model also calls of the core one after another, and positions summed over them,
+    per token that was decoded.
     """
     ids = pool.prompts(row.name)
     timings = pool.of(row.name, ids)
@@ -151,11 +154,21 @@ def _passes(timings: Sequence[Timing]) -> dict[str, float | None]:
     passes = sum(t.passes for t in timings)
     tau = over(sum(t.tokens - t.first for t in timings), passes)
     cost = over(sum(t.cost for t in timings), passes) or None
+    drafted = sum(t.drafted for t in timings)
     accepted = over(sum(t.accepted for t in timings), sum(t.tested for t in timings))
     return {
         "tau": rounded(tau),
         "acceptance": rounded(accepted),
         "accepted": rounded(over(sum(t.accepted for t in timings), passes)),
+        "drafted": rounded(over(drafted, passes)),
+        **{
+            name: rounded(over(sum(getattr(t, name) for t in timings), drafted))
+            for name in ("top_right", "any_right")
+        },
+        **{
+            f"{name}_ms": rounded(over(1000 * sum(getattr(t, name) for t in timings), passes))
+            for name in ("draft", "verify")
+        },
         "rows_per_pass": rounded(over(sum(t.rows for t in timings), passes)),
         "cost_per_pass": rounded(cost),
         "ceiling": rounded(over(tau, cost)),

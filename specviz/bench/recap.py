@@ -7,7 +7,7 @@ come. The machine has to be idle otherwise.
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -17,6 +17,7 @@ from specviz.bench.ledger import Ledger
 from specviz.bench.long import long_prompt
 from specviz.bench.overhead import overhead
 from specviz.bench.plan import Part, Plan, Stage, identity, tokens_of
+from specviz.bench.probed import Unit
 from specviz.bench.prompts import Prompt, repeated, spread_over
 from specviz.bench.report import result
 from specviz.bench.rows import ABLATIONS, HEADLINE, LONG, Row, rotated
@@ -57,7 +58,7 @@ class Suite:
         self._prompts = prompts = self._fitting(runner)
         header = runner.header(prompts[0])
         parts, without = self._parts(runner)
-        told = identity(plan, prompts, header)
+        told = identity(plan, prompts, header) | self._told(parts)
         self.ledger = Ledger(plan.output, told, plan.resume, self._fits(parts))
         try:
             yield from self._all(parts, runner)
@@ -90,6 +91,14 @@ class Suite:
 
     def _fits(self, parts: Sequence[Part]) -> Fits:
         return fitting(parts)
+
+    def _cold(self, part: Part) -> bool:
+        """Whether rows have to be warmed up: behind a long prompt other parts have done it."""
+        return part.name != "long"
+
+    def _told(self, parts: Sequence[Part]) -> dict[str, Any]:
+        """What else has to be the same for a measurement to be gone on with."""
+        return {}
 
     def _before(self, runner: Runner) -> Generator[Stage, None, None]:
         yield from ()
@@ -153,8 +162,19 @@ class Suite:
         yield self._stage(part, total, total)
 
     def _stage(self, part: Part, done: int, total: int) -> Stage:
-        left = self._spent / self._done * self._still if self._done else None
+        left = self._spent / self._done * max(0.0, self._still) if self._done else None
         return Stage(part.name, part.dtype, done, total, left)
+
+    def _probe(
+        self, what: str, asked: Sequence[tuple[str, Callable[[], Unit]]]
+    ) -> Generator[Stage, None, None]:
+        """Ask what was not answered yet; each answer is kept as it comes."""
+        dtype = next(iter(self._runners))
+        for done, (key, ask) in enumerate(asked):
+            yield Stage(what, dtype, done, len(asked))
+            if key not in self.ledger.units:
+                self.ledger.add(key, ask().plain())
+        yield Stage(what, dtype, len(asked), len(asked))
 
     def _prepare(
         self, runner: Runner, part: Part, pending: bool
@@ -169,8 +189,8 @@ class Suite:
             lengths += LENGTHS
         for stock in sorted({row.packed is False for row in part.rows}):
             yield from self._costs(runner, lengths, stock)
-        if part.name == "long" or not pending:
-            return  # the passes over a long prompt are warm enough after the other parts
+        if not (pending and self._cold(part)):
+            return
         rows = self._rows(part, runner)
         for done in runner.warm_up(rows, part.prompts[0]):
             yield Stage("warm", part.dtype, done, len(rows))

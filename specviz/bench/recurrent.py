@@ -5,7 +5,7 @@ Everything that is timed runs as in the suite ``recap``, whose units, rows and l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from specviz.bench import kept
 from specviz.bench import recurrent_probes as probes
 from specviz.bench.kept import Fits
 from specviz.bench.plan import Part, Stage
+from specviz.bench.probed import fits, is_probe
 from specviz.bench.prompts import by_category, spread_over
 from specviz.bench.questions import COUNT, documents
 from specviz.bench.recap import REPETITIONS, Suite
@@ -26,7 +27,7 @@ from specviz.bench.recurrent_rows import (
     least_depth,
     wave_map,
 )
-from specviz.bench.recurrent_units import Accuracy, Unit, fits, is_probe
+from specviz.bench.recurrent_units import UNITS, Accuracy
 from specviz.bench.reported import DAS
 from specviz.bench.rows import Row
 from specviz.bench.runner import Place, Runner
@@ -71,7 +72,7 @@ class Recurrent(Suite):
         timed = kept.fitting(parts)
 
         def fit(key: str, unit: Any) -> bool:
-            return fits(key, unit) if is_probe(key) else timed(key, unit)
+            return fits(UNITS, key, unit) if is_probe(UNITS, key) else timed(key, unit)
 
         return fit
 
@@ -124,17 +125,6 @@ class Recurrent(Suite):
         words = len(by_category(self.plan.prompts).get("words", ()))
         return None if words >= COUNT else max(1, words)
 
-    def _probe(
-        self, what: str, asked: Sequence[tuple[str, Callable[[], Unit]]]
-    ) -> Generator[Stage, None, None]:
-        """Ask what was not answered yet; each answer is kept as it comes."""
-        dtype = next(iter(self._runners))
-        for done, (key, ask) in enumerate(asked):
-            yield Stage(what, dtype, done, len(asked))
-            if key not in self.ledger.units:
-                self.ledger.add(key, ask().plain())
-        yield Stage(what, dtype, len(asked), len(asked))
-
 
 def _no_depths(label: str) -> Unsupported:
     return Unsupported(
@@ -163,7 +153,7 @@ def probed(units: Mapping[str, Mapping[str, Any]], looked: Sequence[int]) -> dic
     }}  # fmt: skip
     for key, unit in units.items():
         what, _, kind = key.partition("/")
-        if not is_probe(key) or what == "accuracy":
+        if not is_probe(UNITS, key) or what == "accuracy":
             continue
         if kind:
             found.setdefault(what, {})[kind] = unit

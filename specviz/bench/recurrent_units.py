@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import model_validator
 
+from specviz.bench.probed import Count, Counts, Level, Seconds, Unit
 from specviz.trace import Costs
-
-Count = Annotated[int, Field(ge=0, le=10**9)]
-Counts = tuple[Count, ...]
-Level = Annotated[float, Field(ge=-1e6, le=1e6)]
-Seconds = Annotated[float, Field(gt=0, le=1e5)]
-
-
-class Unit(BaseModel):
-    """One answer, as plain numbers."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        return self.model_dump(mode="json")
 
 
 class Accuracy(Unit):
@@ -97,17 +81,3 @@ UNITS: Mapping[str, type[Unit]] = {
     "core": Core,
     "loop": Loop,
 }
-
-
-def is_probe(key: str) -> bool:
-    """Whether ``key`` names a unit of this kind, such as ``accuracy/8``."""
-    return key.partition("/")[0] in UNITS
-
-
-def fits(key: str, unit: Any) -> bool:
-    """Whether ``unit`` is what ``key`` says."""
-    try:
-        UNITS[key.partition("/")[0]].model_validate_json(json.dumps(unit))
-    except (ValidationError, ValueError):
-        return False
-    return True

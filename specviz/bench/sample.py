@@ -28,8 +28,10 @@ class Timing:
     ``first`` of its ``tokens`` came with the reading of the prompt, which took ``prefill`` seconds;
     the others took ``decode``, of which ``draft``, ``verify`` and ``commit`` are parts. ``passes``
     target passes over ``rows`` rows in all, modelled to cost ``cost`` single-row passes; ``tested``
-    guesses, ``accepted`` of them right; ``calls`` of a recurrent-depth model's core, over
-    ``applications`` positions in all. A peer does not tell the latter; they are 0 then.
+    guesses, ``accepted`` of them right; ``drafted`` passes guessed, in ``top_right`` of them the
+    foremost guess for the next token was right, in ``any_right`` any of these; ``calls`` of a
+    recurrent-depth model's core, over ``applications`` positions in all. A peer does not tell the
+    latter; they are 0 then.
     """
 
     tokens: int
@@ -44,6 +46,9 @@ class Timing:
     cost: float = 0.0
     accepted: int = 0
     tested: int = 0
+    drafted: int = 0
+    top_right: int = 0
+    any_right: int = 0
     calls: int = 0
     applications: int = 0
 
@@ -120,6 +125,9 @@ def timing(run: Run, costs: Costs | None) -> Timing:
         cost=sum(curve(len(s.nodes)) for s in run.steps) if curve else 0.0,
         accepted=sum(len(s.accepted) for s in run.steps),
         tested=sum(map(tested, run.steps)),
+        drafted=sum(len(s.nodes) > 1 for s in run.steps),
+        top_right=sum(s.accepted[:1] == (1,) for s in run.steps),  # nodes count from the best on
+        any_right=sum(bool(s.accepted) for s in run.steps),
         calls=_total(core_calls(run)),
         applications=_total(applications(run)),
     )

@@ -27,7 +27,8 @@ from specviz.recorder import check_writable, record
 if TYPE_CHECKING:
     from specviz.bench.recap import Suite
 
-SUITES = ("recap", "recurrent")
+SUITES = ("recap", "recurrent", "window")
+ONE_DTYPE = ("recurrent", "window")
 SUITE_DTYPES = ("float32", "bfloat16")
 FIRST_LOOK_TOKENS = 64
 Budget = Annotated[int | None, typer.Option(help=text("cli.bench.max_new_tokens"))]
@@ -62,19 +63,22 @@ def bench_command(
         )
         _look(job, prompts)
         return
-    _check_suite(suite, decoder is not None or bool(knob), max_new_tokens)
+    _check_suite(suite, decoder is not None, max_new_tokens)
+    head = _head(suite, knob or [])
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
     check_writable(output, (".json",))
     if suite == "recurrent" and (prompts is not None or len(dtype or ()) > 1):
         raise InputError(text("cli.error.suite_recurrent"))
+    if suite in ONE_DTYPE and len(dtype or ()) > 1:
+        raise InputError(text("cli.error.suite_dtype", suite=suite))
     chosen, name, digest = _asked(suite, prompts or PROMPTS)
     if sample is not None or quick:
         chosen = first_of_each(chosen, sample or 1)
     plan = Plan(
         model=model,
         device=device,
-        dtypes=tuple(dict.fromkeys(dtype or _dtypes(model, quick or suite == "recurrent"))),
+        dtypes=tuple(dict.fromkeys(dtype or _dtypes(model, quick or suite in ONE_DTYPE))),
         prompts=budgeted(chosen, max_new_tokens, quick),
         file=name,
         sha256=digest,
@@ -83,6 +87,7 @@ def bench_command(
         resume=resume,
         output=output,
         suite=suite,
+        head=head,
     )
     with alone(output):
         _measure(plan)
@@ -99,8 +104,16 @@ def _asked(suite: str, path: Path) -> tuple[tuple[Prompt, ...], str, str]:
     return chosen, questions.NAME, questions.digest(chosen)
 
 
+def _head(suite: str, knobs: list[str]) -> str:
+    """The head that the suite window is to measure; raises InputError for any other knob."""
+    settings = knob_settings(knobs)
+    if settings and (suite != "window" or set(settings) != {"head"}):
+        raise InputError(text("cli.error.suite_rows"))
+    return str(settings.get("head", ""))
+
+
 def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
-    """Raises InputError; ``rows``: a decoder or a knob was named."""
+    """Raises InputError; ``rows``: a decoder was named."""
     if suite not in SUITES:
         raise InputError(text("cli.error.suite", suite=repr(suite[:40]), suites=", ".join(SUITES)))
     if rows:
@@ -162,6 +175,10 @@ def _suite(plan: Plan) -> Suite:
         from specviz.bench.recurrent import Recurrent
 
         return Recurrent(plan)
+    if plan.suite == "window":
+        from specviz.bench.window import WindowSuite
+
+        return WindowSuite(plan)
     from specviz.bench.recap import Suite
 
     return Suite(plan)

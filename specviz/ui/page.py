@@ -18,6 +18,7 @@ from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
 from specviz.ui.inspect import Inspect
+from specviz.ui.lengths import lengths_tab
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.visit import Desk, Visit
@@ -185,6 +186,7 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
         with gr.Tab(text("ui.tab.whatif", lang)):
             whatif = build_tab(lang)
         depths_tab(_plots, lang)
+        lengths_tab(_plots, lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
     return Below(cards, plots, kinds, panes, card, files, whatif)

@@ -105,6 +105,7 @@ def test_a_recorded_run_is_timed_by_its_steps() -> None:
     assert timing(run, costs) == Timing(
         tokens=7, first=1, prefill=4, decode=3, draft=pytest.approx(0.3),
         verify=1.5, commit=pytest.approx(0.6), passes=3, rows=9, cost=7.0, accepted=3, tested=5,
+        drafted=2, top_right=2, any_right=2,
     )  # fmt: skip
     assert timing(run, None).cost == 0
 

@@ -17,6 +17,7 @@ import pytest
 from specviz import cli, jobs
 from specviz.bench import questions, recurrent, recurrent_probes
 from specviz.bench.plan import Plan
+from specviz.bench.probed import fits, is_probe
 from specviz.bench.prompts import Prompt
 from specviz.bench.questions import answer_spans, documents, final_answer, tasks, taught
 from specviz.bench.recurrent import Recurrent, pooled, probed
@@ -32,7 +33,7 @@ from specviz.bench.recurrent_rows import (
     map_row,
     wave_map,
 )
-from specviz.bench.recurrent_units import UNITS, fits, is_probe
+from specviz.bench.recurrent_units import UNITS
 from specviz.bench.runner import Place, Runner, at_depth
 from specviz.bench.sample import value
 from specviz.models.base import Message
@@ -388,12 +389,12 @@ DAMAGE: list[tuple[str, Callable[[Any], object]]] = [
 def test_a_kept_answer_that_cannot_have_been_measured_does_not_fit() -> None:
     assert {key.partition("/")[0] for key in UNIT} == set(UNITS)
     for key, unit in UNIT.items():
-        assert is_probe(key) and fits(key, unit), key
+        assert is_probe(UNITS, key) and fits(UNITS, key, unit), key
     for key, damage in DAMAGE:
         broken = copy.deepcopy(UNIT[key])
         damage(broken)
-        assert not fits(key, broken), (key, broken)
-    assert not fits("core", 5) and not is_probe("headline/float32/0/words-1")
+        assert not fits(UNITS, key, broken), (key, broken)
+    assert not fits(UNITS, "core", 5) and not is_probe(UNITS, "headline/float32/0/words-1")
 
 
 def test_agreement_over_all_texts_counts_positions() -> None:

@@ -204,7 +204,8 @@ PART = Part("headline", "float64", HEADLINE, (PROMPT,), 2)
 def unit(rows: list[str], part: str = "headline", repetition: int = 0) -> dict[str, Any]:
     spent = {"tokens": 8, "first": 1, "prefill": 0.0, "decode": 1.5, "draft": 0.25, "verify": 1.0,
              "commit": 0.25, "passes": 7, "rows": 9, "cost": 8.5, "accepted": 0,
-             "tested": 2, "calls": 0, "applications": 0}  # fmt: skip
+             "tested": 2, "drafted": 3, "top_right": 1, "any_right": 2, "calls": 0,
+             "applications": 0}  # fmt: skip
     samples = [
         {"part": part, "dtype": "float64", "row": row, "prompt": "a", "timing": dict(spent),
          "equal": None if row == "ours" or repetition else "tie"}

@@ -274,12 +274,12 @@ def test_prompts_that_do_not_fit_are_left_out(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--suite", "eagle"], "There is no suite 'eagle': choose recap, recurrent."),
+        (["--suite", "eagle"], "There is no suite 'eagle': choose recap, recurrent, window."),
         (["--quick"], "--quick, --headline, --resume, --sample, --json and several --dtype "
-                      "belong to a suite: add --suite recap or --suite recurrent."),
+                      "belong to a suite: add --suite recap, recurrent or window."),
         (["--suite", "recap", "--knob", "nodes=3"],
-         "A suite has its own decoders and knobs: leave out --decoder and --knob, or leave out "
-         "--suite."),
+         "A suite has its own decoders and knobs: leave out --decoder and --knob (but for --knob "
+         "head=… with the suite window), or leave out --suite."),
         (["--suite", "recap", "--resume"],
          "--resume needs the file that the figures go to: add --json FILE."),
         (["--suite", "recap", "--max-new-tokens", "1"],
