@@ -80,7 +80,7 @@ class Window(Autoregressive):
     top_k: int = knob(
         4, "Branches that each level goes on with, and offers behind each.", 1, WIDEST
     )
-    size: int = knob(16, "Guesses to verify at most; costs may make it fewer.", 1, LARGEST)
+    size: int = knob(16, "Guesses to verify at most; costs may allow fewer.", 1, LARGEST)
     least: float = knob(0.05, "Probability below which no branch is drafted further.", 0.0, 1.0)
     head: str = knob("", "Another head: its label, folder or hub id; empty for the model's own.")
 
