@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from specviz.drafters import DRAFTERS, knobs_of
 from specviz.drafters.base import KnobValue
+from specviz.evidence import WindowEvidence
 from specviz.trace import Run
+from specviz.windows import BOUNDED
 
 Knobs = dict[str, KnobValue]
 Setting = Callable[[Knobs, Run], Knobs]
@@ -98,6 +100,21 @@ def _tree(decoder: str, factor: float) -> Setting:
     return make
 
 
+def _half_window(knobs: Knobs, run: Run) -> Knobs:
+    """Half as many last entries as the head saw at most."""
+    seen = [e.entries[-1].length for e in (s.evidence for s in run.steps) if _bounded(e)]
+    return {"window": max(1, max(seen) // 2)} if seen else {}
+
+
+def _truncated(knobs: Knobs, run: Run) -> Knobs:
+    """Only where there is a bound, so that the states could be other ones."""
+    return {"features": "truncated"} if any(_bounded(s.evidence) for s in run.steps) else {}
+
+
+def _bounded(evidence: object) -> TypeGuard[WindowEvidence]:
+    return isinstance(evidence, WindowEvidence) and evidence.mode in BOUNDED
+
+
 def _within(decoder: str, knob: str, value: float) -> int:
     found: Any = next(k for k in knobs_of(DRAFTERS[decoder]) if k.name == knob)
     return int(min(max(value, found.low), found.high))
@@ -171,5 +188,16 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("more-guesses", _scaled("das", "tokens", 2)),
         Change("fewer-guesses", _scaled("das", "tokens", 0.5)),
         Change("sure-guesses", _set(confidence=0.5)),
+    ),
+    "window": (
+        Change("see-all", _set(mode="full", features="full")),
+        Change("see-all-pressed", _set(mode="reindex_only", features="full")),
+        Change("true-positions", _set(mode="window_abs")),
+        Change("told-positions", _set(mode="slot")),
+        Change("no-sinks", _set(sinks=0)),
+        Change("half-window", _half_window),
+        Change("truncated-features", _truncated),
+        Change("deeper", _scaled("window", "depth", 2)),
+        Change("shallower", _scaled("window", "depth", 0.5)),
     ),
 }

@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "models.base",
         "models.registry", "inputs",
     },
-    "changes": {"trace", "drafters"},
+    "changes": {"trace", "drafters", "evidence", "windows"},
     "counterfactual": {
         "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry",
     },

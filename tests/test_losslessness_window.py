@@ -12,6 +12,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from specviz.catalog import strings
+from specviz.changes import CHANGES
+from specviz.counterfactual import change, offered, run_counterfactual
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.evidence import WindowEvidence
@@ -23,6 +26,7 @@ from specviz.models.hf_features import FeatureSession
 from specviz.models.registry import Entry
 from specviz.trace import Progress, Step, Trace
 from tests.models import tiny
+from tests.test_counterfactual import outcome
 from tests.test_losslessness import decoded
 from tests.test_losslessness_hf import BUDGET, CURVES, expected, model
 from tests.tiny_head import head_folder
@@ -192,6 +196,23 @@ def test_positions_beyond_the_trained_range_are_said(
     far = [s.evidence.distance for s in beyond.steps if isinstance(s.evidence, WindowEvidence)]
     near = [s.evidence.distance for s in within.steps if isinstance(s.evidence, WindowEvidence)]
     assert max(far) > 64 > max(near)
+
+
+def test_every_named_change_of_a_run_with_a_head_gives_the_same_text(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    target = model("llama")
+    registry.register(Entry(label="tiny", title="tiny", load=lambda device, kind: target))
+    given = {"prompt": "a" * 60, "dtype": "float64", "baseline": False}
+    first = job("tiny", folder, **given)
+    names = {c.name for c in offered(first)}
+    assert names == {c.name for c in CHANGES["window"]} - {"told-positions"}
+    assert change(first, ["half-window"]).knobs["window"] == 10
+    for name in names:
+        assert strings()[f"whatif.{name}"].endswith("?")
+        _, found = outcome(run_counterfactual(first, (name,)))
+        assert found.comparison.parted is None, name
 
 
 def test_a_session_without_a_head_keeps_no_features() -> None:
