@@ -172,8 +172,9 @@ EXAMPLES = (
         description="A ball under one of three cups, up to 24 swaps a row, nothing written out "
         "in between. Repeating a row is easy and stands after the first rounds; where the ball is "
         "has to be worked out inside the iterations.",
-        prompt="Cups:\n2 y x x z z y y y x z z x x y y z z y z z x y y;2 z y z x y z x x z z x y x "
-        "y y y z y x x;1 x z z y x x x z x z y x x x x y;3 z z x z z z y z y x y",
+        prompt="Cups:\n2 y z x x z y y y x z z x y y z z y z z x y y;"
+        "2 z y z x y z x x z z x y x y y y z y x x;"
+        "1 x z z y x x x z x z y x x x x y;3 z z x z z z y z y x y",
         decoder="das_wave",
         model="tiny-raven",
         max_new_tokens=128,

@@ -38,7 +38,7 @@ def test_charts_are_drawn_when_the_tab_is_opened(
     assert agreement.data[3].y == (0.7, 0.9, 1.0)
     assert accuracy.data[0].name == "word problems"
     assert convergence.data[0].name == "queries"
-    assert waves.data[0].text[1][0] == "521"
+    assert waves.layout.annotations[2].text == "521"
 
 
 def test_there_is_no_tab_before_anything_was_measured(

@@ -101,8 +101,9 @@ def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) 
     assert re.fullmatch(r"30 tokens in \d+ passes", visitor.said("done"))
     visitor.wait("document.querySelectorAll('.js-plotly-plot').length === 6")
     visitor.page.get_by_role("tab", name="Run card").click()
-    card = visitor.page.locator("#card")
-    assert "measured after this run: 30 tokens" in card.inner_text()
+    visitor.wait(
+        "document.querySelector('#card').innerText.includes('measured after this run: 30 tokens')"
+    )
     trace = load(visitor.download("trace"))
     assert trace.check is not None and trace.check.equal is True
     assert len(trace.events) == visitor.state()["events"]

@@ -95,7 +95,7 @@ def test_a_table_has_a_row_per_kind_and_the_deepest_answers_below() -> None:
 
 def test_kinds_are_chosen_by_name_and_unknown_ones_refused() -> None:
     assert raven.chosen("") == raven.SHARES
-    assert raven.chosen("cups, code") == {"code": 0.14, "cups": 0.25}
+    assert raven.chosen("cups, code") == {"code": 0.12, "cups": 0.16}
     with pytest.raises(typer.BadParameter, match="There is no kind 'cusp': name school, words"):
         raven.chosen("cusp")
 
