@@ -170,9 +170,8 @@ EXAMPLES = (
         name="cups",
         title="Shell game: what the deep prefix knows already",
         description="A ball under one of three cups, up to 24 swaps a row, nothing written out "
-        "in between. Where the ball ends was worked out while the question was read, and the final "
-        "keys and values hold it: answers settle like all else. What is refused are swaps and a row's end, "
-        "copied from the wrong place.",
+        "in between. Where the ball ends the question's final keys and values hold already, so the "
+        "answers settle like all else; what is refused are swaps and a row's end.",
         prompt="Cups:\n2 y z x x z y y y x z z x y y z z y z z x y y;"
         "2 z y z x y z x x z z x y x y y y z y x x;"
         "1 x z z y x x x z x z y x x x x y;3 z z x z z z y z y x y",
