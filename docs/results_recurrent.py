@@ -269,8 +269,12 @@ def body(found: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
     if rows_of(found, "ablation"):
         count = rows_of(found, "ablation")[0]["prompts"]
-        parts += ["## Carried states and deep prefix\n", f"{count} prompts, once.\n",
-                  ablation(found)]  # fmt: skip
+        parts += [
+            "## Carried states and deep prefix\n",
+            f"{count} prompts, once; two iterations a round, as once is too little for states "
+            "that begin anew.\n",
+            ablation(found),
+        ]
     if found["map"]:
         parts += [
             "## How large a wave pays\n",

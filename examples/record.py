@@ -146,9 +146,9 @@ EXAMPLES = (
     Example(
         name="stones",
         title="Word problem: three heaps of stones",
-        description="A recurrent-depth model drafts sixteen tokens at once. Watch round by round "
-        "which words stand from the start, which change until the last round, and where the full "
-        "pass of 32 iterations wanted something else.",
+        description="A recurrent-depth model drafts up to twenty tokens at once. A guess stands "
+        "about three rounds after its place opens; one digit of the last sum takes seven. The full "
+        "pass of 32 iterations confirms every one.",
         prompt="Kate has 20 stones. Noah has twice as many stones as Kate. Hugo has 30 more stones "
         "than Noah. How many stones do they have altogether?",
         decoder="das_wave",
@@ -158,8 +158,8 @@ EXAMPLES = (
     Example(
         name="cubes",
         title="Function: the sum of the even cubes",
-        description="Code for the same wave: the docstring repeats the question and stands early, "
-        "names and the shape of the loop have to settle first.",
+        description="Code for the same wave: the lines that every such function has stand after "
+        "one round, the condition and what is summed take three.",
         prompt="Please write a small function which returns the sum of the cubes of the even "
         "numbers in a list.",
         decoder="das_wave",
@@ -168,10 +168,10 @@ EXAMPLES = (
     ),
     Example(
         name="cups",
-        title="Shell game: the answer takes depth, the words do not",
+        title="Shell game: what the deep prefix knows already",
         description="A ball under one of three cups, up to 24 swaps a row, nothing written out "
-        "in between. Repeating a row is easy and stands after the first rounds; where the ball is "
-        "has to be worked out inside the iterations.",
+        "in between. Where the ball ends the question's final keys and values hold already, so the "
+        "answers settle like all else; what is refused are swaps and a row's end.",
         prompt="Cups:\n2 y z x x z y y y x z z x y y z z y z z x y y;"
         "2 z y z x y z x x z z x y x y y y z y x x;"
         "1 x z z y x x x z x z y x x x x y;3 z z x z z z y z y x y",
@@ -182,9 +182,9 @@ EXAMPLES = (
     Example(
         name="overdone",
         title="Where the wave loses: too much drafting",
-        description="64 places in 32 rounds of 8 iterations, for an answer half as long: nearly "
-        "every guess is right, and still plain decoding is faster. Drafting costs more than the "
-        "passes it saves.",
+        description="64 places in 32 rounds of 8 iterations, for an answer half as long: every "
+        "guess is right, and still plain decoding is faster. Drafting costs more than the passes "
+        "it saves.",
         prompt="John shares 30 flowers equally among 6 friends. Each friend already had 4 flowers. "
         "How many flowers does each friend have now?",
         decoder="das_wave",
