@@ -31,7 +31,7 @@ def made(**changes: bool) -> tuple[EagleHead, Plain]:
     head = EagleHead(replace(CONFIG, **changes)).double().eval()
     for p in head.parameters():
         p.data.normal_(std=0.4)
-    plain = Plain(dict(head.state_dict()), 6, CONFIG.norm_eps, CONFIG.rope_theta)
+    plain = Plain(dict(head.state_dict()), 6, CONFIG.norm_eps, CONFIG.rope.theta)
     plain.normed_residual = head.config.norm_before_residual
     plain.normed_output = head.config.norm_output
     return head, plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from specviz.models.eagle_net import rotate
+from specviz.models.eagle_rope import Rope, rotate
 from specviz.windows import Bounds, Sight
 
 SLACK = 256  # entries that may pile up before dropped ones are moved out
@@ -52,8 +52,8 @@ class DraftCache:
     them.
     """
 
-    def __init__(self, bounds: Bounds, heads: int, width: int, theta: float, like: Tensor) -> None:
-        self.bounds, self.theta = bounds, theta
+    def __init__(self, bounds: Bounds, heads: int, width: int, rope: Rope, like: Tensor) -> None:
+        self.bounds, self.rope = bounds, rope
         self._raw, self._values = (Rows(heads, width, like) for _ in range(2))
         self.keys, self.values = (Rows(heads, width, like) for _ in range(2))
         self.seen = 0
@@ -108,7 +108,7 @@ class DraftCache:
     def _turn(self, start: int, end: int, at: int) -> None:
         """Copy stored rows from ``start`` to ``end`` to where the head looks, from ``at`` on."""
         places = self._places(at, at + end - start)
-        self.keys.put(rotate(self._raw[start:end], places, self.theta), at)
+        self.keys.put(rotate(self._raw[start:end], places, self.rope), at)
         self.values.put(self._values[start:end], at)
 
     def _places(self, start: int, end: int) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 
 from specviz.models.base import InputError
 from specviz.models.eagle_net import HeadConfig
+from specviz.models.eagle_rope import Rope, Scaling
 
 # With the most that is believed: a damaged file must not make this build a giant.
 SIZES = {
@@ -25,6 +26,12 @@ SIZES = {
     "max_position_embeddings": 2**24,
 }
 SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")
+SCALED = {  # kinds of stretched rotary positions, and what each of them is given by
+    "linear": ("factor",),
+    "llama3": (
+        "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
+    ),
+}  # fmt: skip
 MOST_LAYERS = 2**9
 LEAST_TARGET = 6  # layers: with fewer, the usual feature layers are not three ascending ones
 
@@ -68,7 +75,7 @@ def read_head_config(facts: dict[str, Any], layers: int, label: str) -> HeadConf
         vocab_size=sizes["vocab_size"],
         draft_vocab_size=sizes["draft_vocab_size"],
         aux_layers=_aux_layers(given, layers, label),
-        rope_theta=_theta(inner, label),
+        rope=_rope(inner, label),
         norm_eps=_positive("rms_norm_eps", inner.get("rms_norm_eps", 1e-6), label),
         max_positions=sizes["max_position_embeddings"],
         attention_bias=_switch(inner, "attention_bias", label),
@@ -112,17 +119,26 @@ def _aux_layers(given: dict[str, Any], layers: int, label: str) -> tuple[int, ..
     return tuple(ids)
 
 
-def _theta(inner: dict[str, Any], label: str) -> float:
-    rope = inner.get("rope_parameters") or {}
-    scaling = inner.get("rope_scaling") or {}
-    for part in (rope, scaling):
-        kind = (
-            part.get("rope_type", part.get("type", "default")) if isinstance(part, dict) else part
-        )
-        if kind != "default":
-            raise _odd("rope_type", kind, "'default', the only one computed here,", label)
-    theta = inner.get("rope_theta", rope.get("rope_theta", 10_000.0))
-    return _positive("rope_theta", theta, label)
+def _rope(inner: dict[str, Any], label: str) -> Rope:
+    """From ``rope_theta`` and ``rope_scaling``, or both in ``rope_parameters`` (transformers 5)."""
+    given: dict[str, Any] = {}
+    for name in ("rope_scaling", "rope_parameters"):
+        part = inner.get(name) or {}
+        if not isinstance(part, dict):
+            raise _odd(name, part, "an object", label)
+        given |= part
+    theta = _positive("rope_theta", inner.get("rope_theta", given.get("rope_theta", 1e4)), label)
+    kind = given.get("rope_type", given.get("type", "default"))
+    if kind == "default":
+        return Rope(theta)
+    wanted = SCALED.get(kind) if isinstance(kind, str) else None
+    if wanted is None:
+        known = ", ".join(repr(name) for name in ("default", *SCALED))
+        raise _odd("rope_type", kind, f"one of {known}, which are computed here", label)
+    scaling = Scaling(*(_positive(name, given.get(name), label) for name in wanted))
+    if scaling.original and scaling.high <= scaling.low:
+        raise _odd("high_freq_factor", scaling.high, "above low_freq_factor", label)
+    return Rope(theta, scaling)
 
 
 def _positive(name: str, value: Any, label: str) -> float:

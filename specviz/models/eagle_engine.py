@@ -16,7 +16,8 @@ from torch import Tensor
 
 from specviz.models.base import InputError, Offers
 from specviz.models.eagle_cache import DraftCache
-from specviz.models.eagle_net import EagleHead, rotate
+from specviz.models.eagle_net import EagleHead
+from specviz.models.eagle_rope import rotate
 from specviz.windows import Bounds, Sight
 
 # Beyond, neighbouring positions could not be told apart for certain any more.
@@ -73,7 +74,7 @@ class EagleEngine:
     def _empty(self, bounds: Bounds) -> DraftCache:
         config = self.head.config
         like = self.head.norm.weight
-        return DraftCache(bounds, config.kv_heads, config.head_dim, config.rope_theta, like)
+        return DraftCache(bounds, config.kv_heads, config.head_dim, config.rope, like)
 
     @torch.inference_mode()
     def follow(self, context: Sequence[int], top: int) -> Offers:
@@ -127,7 +128,7 @@ class EagleEngine:
         self._within(at)
         keys, values = self.head.midlayer.self_attn.entries(x)
         places = torch.full((len(tokens),), at, dtype=torch.float64)
-        cache.keys.put(rotate(keys[0], places, cache.theta), cache.entries + first)
+        cache.keys.put(rotate(keys[0], places, cache.rope), cache.entries + first)
         cache.values.put(values[0], cache.entries + first)
         self._depths += [depth] * len(tokens)
         self._seen += [
@@ -158,7 +159,7 @@ class EagleEngine:
         """States that are carried on, [rows, hidden], and offers, of rows at position ``at``."""
         cache, layer = self._held, self.head.midlayer
         places = torch.full((x.shape[1],), at, dtype=torch.float64)
-        queries = rotate(layer.self_attn.queries(x), places, cache.theta)
+        queries = rotate(layer.self_attn.queries(x), places, cache.rope)
         end = cache.entries + len(self._seen)
         gathered = F.scaled_dot_product_attention(
             queries,

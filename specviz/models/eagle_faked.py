@@ -14,7 +14,8 @@ from torch import Tensor
 
 from specviz.models.base import Capture, HeadEngine, Model, Unsupported
 from specviz.models.eagle_cache import DraftCache
-from specviz.models.eagle_net import HeadConfig, rotate
+from specviz.models.eagle_net import HeadConfig
+from specviz.models.eagle_rope import rotate
 from specviz.models.hf import HFModel
 from specviz.models.hf_features import FeatureSession
 from specviz.windows import Bounds, Mode
@@ -94,11 +95,11 @@ def gaps(config: HeadConfig, bounds: Bounds, positions: int) -> Gaps:
     def scores(mode: Mode, sinks: int, dtype: torch.dtype = torch.float64) -> Tensor:
         kept = Bounds(mode, sinks, bounds.window, bounds.depth, bounds.trained)
         rows = keys[:, bounds.sinks - sinks :].to(dtype)
-        cache = DraftCache(kept, config.kv_heads, config.head_dim, config.rope_theta, rows)
+        cache = DraftCache(kept, config.kv_heads, config.head_dim, config.rope, rows)
         stay = rows[:, -len(cache.wanted(positions)) :]
         cache.append(stay, stay, positions)
         tip = torch.tensor([cache.arrange().tip], dtype=torch.float64)
-        turned = rotate(query.to(dtype), tip, config.rope_theta)
+        turned = rotate(query.to(dtype), tip, config.rope)
         found: Tensor = turned @ cache.keys[0 : cache.entries].transpose(1, 2)
         return found.double() / sqrt(config.head_dim)
 

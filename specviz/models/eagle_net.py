@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from specviz.models.eagle_rope import USUAL, Rope, rotate
 from specviz.models.raven_net import Norm
 
 
@@ -35,7 +36,7 @@ class HeadConfig:
     vocab_size: int
     draft_vocab_size: int
     aux_layers: tuple[int, ...]
-    rope_theta: float = 10_000.0
+    rope: Rope = USUAL
     norm_eps: float = 1e-6
     max_positions: int = 2048
     attention_bias: bool = False
@@ -48,21 +49,6 @@ class HeadConfig:
     def feature_width(self) -> int:
         """Channels of the features of one position, all layers together."""
         return self.target_hidden_size * len(self.aux_layers)
-
-
-def rotate(x: Tensor, positions: Tensor, theta: float) -> Tensor:
-    """Turn channel i with channel i + width / 2, the way Llama does.
-
-    ``x`` [batch, heads, n, width]; ``positions`` [n], whole or not. Angles are computed in float64:
-    in float32 they would be off by 0.06 at a million positions.
-    """
-    width = x.shape[-1]
-    steps = torch.arange(0, width, 2, dtype=torch.float64, device=x.device) / width
-    angles = torch.outer(positions.to(x.device, torch.float64), theta**-steps)
-    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-    cos, sin = angles.cos().to(wide), angles.sin().to(wide)
-    left, right = x.to(wide).chunk(2, dim=-1)
-    return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1).to(x.dtype)
 
 
 class Attention(nn.Module):
@@ -211,16 +197,16 @@ def rollout(head: EagleHead, features: Tensor, embedded: Tensor, steps: int) -> 
     """
     columns = features.shape[1]
     place = torch.arange(columns, device=features.device)
-    theta, layer = head.config.rope_theta, head.midlayer
+    rope, layer = head.config.rope, head.midlayer
     made: list[tuple[Tensor, Tensor]] = []
     state, found = head.condense(features), []
     for step in range(steps):
         x = layer.joined(state, embedded[:, step : step + columns])
         here = place + step
-        q = rotate(layer.self_attn.queries(x), here, theta)
+        q = rotate(layer.self_attn.queries(x), here, rope)
         k, v = layer.self_attn.entries(x)
         groups = q.shape[1] // k.shape[1]
-        made.append((_shared(rotate(k, here, theta), groups), _shared(v, groups)))
+        made.append((_shared(rotate(k, here, rope), groups), _shared(v, groups)))
         state, logits = head.read(layer.rest(state, _ahead(q, made)))
         found.append(logits)
     return found

@@ -104,7 +104,7 @@ def _facts(config: HeadConfig) -> dict[str, Any]:
             "vocab_size": config.vocab_size,
             "max_position_embeddings": config.max_positions,
             "rms_norm_eps": config.norm_eps,
-            "rope_theta": config.rope_theta,
+            "rope_theta": config.rope.theta,
             "attention_bias": config.attention_bias,
         },
     }

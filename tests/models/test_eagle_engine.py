@@ -13,6 +13,7 @@ from specviz.models.base import HeadEngine, InputError, Offers
 from specviz.models.eagle_cache import SLACK, DraftCache
 from specviz.models.eagle_engine import LAST_POSITION, EagleEngine
 from specviz.models.eagle_net import EagleHead
+from specviz.models.eagle_rope import USUAL, rotate
 from specviz.windows import MODES, Bounds
 from tests.plain_eagle import Plain
 from tests.tiny_head import CONFIG, VARIANTS, made
@@ -165,7 +166,7 @@ def test_fewer_offers_are_the_most_probable_ones() -> None:
 
 def filled(bounds: Bounds, count: int, rows: Tensor) -> DraftCache:
     """A cache that ``count`` entries came to, of which those that stay are ``rows``' last ones."""
-    cache = DraftCache(bounds, 2, 6, 10_000.0, rows)
+    cache = DraftCache(bounds, 2, 6, USUAL, rows)
     wanted = cache.wanted(count)
     cache.append(rows[:, -len(wanted) :], rows[:, -len(wanted) :], count)
     cache.arrange()
@@ -174,10 +175,8 @@ def filled(bounds: Bounds, count: int, rows: Tensor) -> DraftCache:
 
 def scores(cache: DraftCache, query: Tensor) -> Tensor:
     """Of a query at the tip with every key that is seen."""
-    from specviz.models.eagle_net import rotate
-
     place = torch.tensor([cache.sight.tip], dtype=torch.float64)
-    return rotate(query, place, cache.theta) @ cache.keys[0 : cache.entries].transpose(1, 2)
+    return rotate(query, place, cache.rope) @ cache.keys[0 : cache.entries].transpose(1, 2)
 
 
 @pytest.mark.parametrize("count", [1_000, 100_000, 2_000_000])
@@ -197,7 +196,7 @@ def test_moving_all_positions_alike_changes_no_score(count: int) -> None:
 
 def test_what_is_dropped_is_moved_out_before_it_piles_up() -> None:
     rows = torch.arange(3 * SLACK, dtype=torch.float64)[None, :, None].expand(1, -1, 2)
-    cache = DraftCache(Bounds("slot", 2, 5, 3, 16), 1, 2, 10_000.0, rows)
+    cache = DraftCache(Bounds("slot", 2, 5, 3, 16), 1, 2, USUAL, rows)
     for start in range(0, 3 * SLACK, 3):
         part = rows[:, start : start + 3]
         assert cache.wanted(3) == [0, 1, 2]

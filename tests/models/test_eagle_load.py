@@ -14,15 +14,20 @@ from specviz.models.base import InputError
 from specviz.models.eagle_config import default_aux_layers
 from specviz.models.eagle_load import load_head
 from specviz.models.eagle_net import EagleHead, HeadConfig
+from specviz.models.eagle_rope import Rope, Scaling
 
 CONFIG = HeadConfig(
     hidden_size=12, target_hidden_size=12, intermediate_size=20, heads=4, kv_heads=2, head_dim=6,
-    vocab_size=30, draft_vocab_size=4, aux_layers=(2, 4, 5), rope_theta=500.0, max_positions=64,
+    vocab_size=30, draft_vocab_size=4, aux_layers=(2, 4, 5), rope=Rope(500.0), max_positions=64,
 )  # fmt: skip
 LAYER = {
     "hidden_size": 12, "intermediate_size": 20, "num_attention_heads": 4, "num_key_value_heads": 2,
     "head_dim": 6, "vocab_size": 30, "rope_theta": 500.0, "max_position_embeddings": 64,
     "num_hidden_layers": 1, "rms_norm_eps": 1e-6,
+}  # fmt: skip
+LLAMA3 = {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
 }  # fmt: skip
 SAFE = {"architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 4, **LAYER}
 SPECULATORS = {
@@ -72,6 +77,13 @@ def test_the_format_of_speculators(tmp_path: Path) -> None:
         CONFIG, norm_before_residual=True, fc_norm=True, aux_layers=(1, 3, 6)
     )
     same(found, given)
+
+
+@pytest.mark.parametrize("layout", ["rope_scaling", "rope_parameters"])
+def test_positions_stretched_as_in_llama_3(tmp_path: Path, layout: str) -> None:
+    given = head()
+    found = load(put(tmp_path, {**SAFE, layout: LLAMA3}, given.state_dict()))
+    assert found.config.rope == Rope(500.0, Scaling(8.0, 1.0, 4.0, 8192))
 
 
 def test_without_maps_both_vocabularies_are_the_same(tmp_path: Path) -> None:
@@ -156,8 +168,16 @@ def test_tensors_that_are_not_a_heads(tmp_path: Path, break_it: Any, sentence: s
             "be one to eight layers below 8, ",
         ),
         (
-            {"rope_scaling": {"rope_type": "llama3"}},
-            "The config.json of the head has rope_type 'llama3': it has to be 'default', ",
+            {"rope_scaling": {"rope_type": "yarn"}},
+            "The config.json of the head has rope_type 'yarn': it has to be one of 'default', ",
+        ),
+        (
+            {"rope_scaling": {"type": "linear"}},
+            "The config.json of the head has factor 'None': it has to be a number above 0",
+        ),
+        (
+            {"rope_parameters": {**LLAMA3, "high_freq_factor": 1.0}},
+            "The config.json of the head has high_freq_factor '1.0': it has to be above low_",
         ),
         ({"fc_norm": "yes"}, "The config.json of the head has fc_norm 'yes': it has to be true "),
         ({"draft_vocab_size": 31}, "The config.json of the head has draft_vocab_size '31': it "),

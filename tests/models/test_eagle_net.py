@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from specviz.models.eagle_net import EagleHead, rollout, rotate
+from specviz.models.eagle_net import EagleHead, rollout
 from tests.tiny_head import CONFIG, VARIANTS, made
 
 
@@ -28,13 +28,6 @@ def test_training_equals_drafting_a_chain_behind_every_column(changes: dict[str,
             entries.append((*plain.entry(state, embedded[0, p + i]), float(p + i)))
             state, logits = plain.out(state, embedded[0, p + i], p + i, entries)
             assert torch.allclose(found[i][0, p], logits, atol=1e-12, rtol=1e-10)
-
-
-def test_positions_need_not_be_whole() -> None:
-    x = torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float64)
-    turned = rotate(x, torch.tensor([0.5]), 10_000.0)
-    expected = torch.tensor([0.8775825618903728, 0.479425538604203], dtype=torch.float64)
-    assert torch.allclose(turned[0, 0, 0], expected, atol=1e-15)
 
 
 def test_the_draft_vocabulary_maps_to_the_targets_tokens() -> None:
