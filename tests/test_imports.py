@@ -71,7 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
-        "catalog", "audit", "drafters", "models.base", "models.registry", "changes",
+        "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
         "counterfactual",
     },
     "app": {"ui"},

@@ -307,7 +307,7 @@ def test_a_new_what_if_and_one_that_failed_show_no_older_picture(tmp_path: Path)
     own.actions.desk.publish("a", toy_trace())
     request: Any = SimpleNamespace(session_hash="s")
     for name in ("no-level1", None):
-        *_, words, plot, table = own.begin(visit, name, "toy", request)
+        *_, words, plot, table = own.begin(visit, name, "toy", "", request)
         assert words and (plot["visible"], table["visible"]) == (False, False)
         visit.live = None
     (tmp_path / "x.jsonl").write_text("{")
@@ -325,15 +325,49 @@ def test_the_model_that_a_trace_names_is_not_loaded_unless_somebody_chose_it(
     folder = str(tmp_path)
     for model in ("evil/model", folder):
         with pytest.raises(InputError, match=f"^This trace names the model {model}: choose it"):
-            check_trusted(named(model), "toy")
-        check_trusted(named(model), model)
+            check_trusted(named(model), "toy", "")
+        check_trusted(named(model), model, "")
         monkeypatch.setitem(registry._loaded, (model, "cpu", "float32", False), object())
-        check_trusted(named(model), "toy")
+        check_trusted(named(model), "toy", "")
         monkeypatch.setenv("SPACE_ID", "a/b")  # where only labels run, whatever is chosen
         with pytest.raises(InputError, match=r"^This public page runs "):
-            check_trusted(named(model), model)
+            check_trusted(named(model), model, "")
         monkeypatch.delenv("SPACE_ID")
-    check_trusted(toy_trace(), "")
+    check_trusted(toy_trace(), "", "")
+
+
+def test_the_head_that_a_trace_names_is_not_loaded_unless_somebody_chose_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def named(head: str) -> Trace:
+        first, *rest = toy_trace().events
+        return Trace((first.model_copy(update={"knobs": {**first.knobs, "head": head}}), *rest))
+
+    for head in ("evil/head", str(tmp_path)):
+        with pytest.raises(InputError, match=f"^This trace names the drafter head {head}: give"):
+            check_trusted(named(head), "toy", "")
+        check_trusted(named(head), "toy", head)
+        with monkeypatch.context() as public:
+            public.setenv("SPACE_ID", "a/b")
+            with pytest.raises(InputError, match=r"^This public page has the heads smollm2-eagle,"):
+                check_trusted(named(head), "toy", head)
+    check_trusted(named("smollm2-eagle"), "toy", "")
+    check_trusted(named(""), "toy", "evil/head")
+
+
+def test_a_public_page_takes_labels_of_heads_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with gr.Blocks():
+        form, _ = build_form("en")
+    values = [c.value for c in form.inputs]
+    values[form.inputs.index(form.decoder)] = "window"
+    values[form.inputs.index(form.model)] = "toy"
+    values[form.inputs.index(form.head)] = "owner/head"
+    assert form.job(Visit(), values).knobs["head"] == "owner/head"
+    monkeypatch.setenv("SPACE_ID", "someone/specviz")
+    with pytest.raises(InputError, match=r"^This public page has the heads smollm2-eagle, "):
+        form.job(Visit(), values)
+    values[form.inputs.index(form.head)] = "smollm2-eagle"
+    assert form.job(Visit(), values).knobs["head"] == "smollm2-eagle"
 
 
 def test_a_pane_that_cannot_be_made_is_empty_and_says_so() -> None:
@@ -677,7 +711,7 @@ def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
     *kept, line = actions.summaries(visit)
     hidden = gr.update(visible=False)
     # Nothing of the run before.
-    assert kept == [None] * 10 + [hidden, "[]", KEEP] and told(line) == bug
+    assert kept == [None] * 15 + [hidden, "[]", KEEP] and told(line) == bug
     assert caplog.text.count("RuntimeError: a secret detail") == 4
 
 

@@ -16,12 +16,14 @@ from specviz.drafters import DRAFTERS, Knob, knobs_of
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.models.heads import HEADS
 from specviz.ui.blocks import plain
 from specviz.ui.document import DocumentTab, document_tab, opened
 from specviz.ui.memory import room
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
 
+HEAD = "head"  # the knob whose value may be a folder or hub id
 FIXED = 10  # values of ``Form.inputs`` before those of knobs
 SLIDER = 100_000  # a longer range cannot be set by dragging
 LONGEST_NAME = 300  # characters of a name or path
@@ -57,6 +59,11 @@ class Form:
         ]  # fmt: skip
         return [*fixed, *(component for _, _, component in self.knobs)]
 
+    @property
+    def head(self) -> Any:
+        """The component of the knob that names a drafter head."""
+        return next(component for _, knob, component in self.knobs if knob.name == HEAD)
+
     def job(self, visit: Visit, values: Sequence[Any]) -> Job:
         """The job that the form describes; raises InputError."""
         decoder, model, prompt, document, question, cut, context, *rest = values[:FIXED]
@@ -76,6 +83,7 @@ class Form:
             "scope": room(visit),
         }
         check_model(common["model"])
+        check_head(common["knobs"].get(HEAD, ""))
         if visit.mode == "document":
             found = opened(visit, document)
             # 0, or an emptied field: all that the model holds.
@@ -114,6 +122,12 @@ def check_model(name: str) -> None:
     if only_labels() and name.strip() not in labels:
         raise InputError(text("ui.error.model", labels=", ".join(labels)))
     registry.find(name)
+
+
+def check_head(name: Any) -> None:
+    """Raises InputError for a drafter head that a public page does not offer."""
+    if only_labels() and str(name).strip() not in ("", *HEADS):
+        raise InputError(text("ui.error.head", labels=", ".join(HEADS)))
 
 
 def about_model(name: Any, lang: str = "en") -> str:

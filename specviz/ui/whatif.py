@@ -19,12 +19,13 @@ from specviz.compare import compare
 from specviz.counterfactual import Outcome, change, offered, run_counterfactual
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.models.heads import HEADS
 from specviz.trace import Event, Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import shortened
 from specviz.ui.blocks import plain, said, status
-from specviz.ui.form import check_model
+from specviz.ui.form import HEAD, check_head, check_model
 from specviz.ui.lines import stage_line
 from specviz.ui.live import INTERVAL, Stage, stage_of
 from specviz.ui.visit import Live, Visit
@@ -78,7 +79,8 @@ class Tab:
         )  # fmt: skip
         outputs = [*busy, self.run, self.stop, self.file]
         begun = self.run.click(
-            handlers.begin, [visit, self.change, actions.form.model], [*outputs, *self.results],
+            handlers.begin, [visit, self.change, actions.form.model, actions.form.head],
+            [*outputs, *self.results],
             trigger_mode="once", **at_once,
         )  # fmt: skip
         # The Stop on top, too: either ends whatever waits or runs.
@@ -140,10 +142,10 @@ class WhatIf:
         return gr.update(choices=choices, value=first), *self._nothing()
 
     def begin(
-        self, visit: Visit, name: str | None, model: Any, request: gr.Request
+        self, visit: Visit, name: str | None, model: Any, head: Any, request: gr.Request
     ) -> tuple[Any, ...]:
-        """busy, results after Run again was pressed: check what needs no model. ``model``: what
-        the form has chosen."""
+        """busy, results after Run again was pressed: check what needs no model. ``model`` and
+        ``head``: what the form has chosen."""
         self.actions.desk.enter(request.session_hash, visit)
         if visit.busy:
             line = status(text("ui.error.busy", self.lang), "error")
@@ -154,7 +156,7 @@ class WhatIf:
                 some = "ui.whatif.none" if offered(trace) else "ui.whatif.plain"
                 raise InputError(text(some, self.lang))
             # First of all: what a stranger's trace names must not even be looked for on the disk.
-            check_trusted(trace, model, self.lang)
+            check_trusted(trace, model, head, self.lang)
             job = change(trace, (name,))
         except Exception as error:
             line = self.actions.failed(error)
@@ -283,9 +285,9 @@ class WhatIf:
         return free, gr.update(visible=running, interactive=True), free
 
 
-def check_trusted(trace: Trace, chosen: Any, lang: str = "en") -> None:
-    """Raises InputError for a trace whose model nobody here has chosen: what a stranger's file
-    names must not decide what is downloaded or loaded. ``chosen``: the model in the form."""
+def check_trusted(trace: Trace, chosen: Any, head: Any, lang: str = "en") -> None:
+    """Raises InputError for a trace whose model or head nobody here has chosen: what a stranger's
+    file names must not decide what is downloaded or loaded. ``chosen``, ``head``: in the form."""
     run = trace.run("decoder")
     if run is None:
         return
@@ -295,3 +297,7 @@ def check_trusted(trace: Trace, chosen: Any, lang: str = "en") -> None:
     if model not in trusted and not registry.is_loaded(model):
         raise InputError(text("ui.whatif.stranger", lang, model=literal(model[:80])))
     check_model(model)
+    named = str(run.header.knobs.get(HEAD, "")).strip()
+    if named not in ("", *HEADS, str(head or "").strip()):
+        raise InputError(text("ui.whatif.stranger.head", lang, head=literal(named[:80])))
+    check_head(named)
