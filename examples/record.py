@@ -37,7 +37,8 @@ class Example:
     description: str
     prompt: str
     decoder: str = "recap"
-    document: str = ""
+    documents: tuple[str, ...] = ()
+    context: int | None = None
     knobs: dict[str, str] = field(default_factory=dict)
     max_new_tokens: int = 128
     model: str = "smollm2-135m"
@@ -57,10 +58,16 @@ class Example:
             device="cpu",
             dtype="float32",
         )
-        if not self.document:
+        if not self.documents:
             return job
-        document = open_document(FOLDER / "documents" / self.document)
-        return replace(job, document=document.text, notes=document.notes)
+        read = [open_document(FOLDER / "documents" / name) for name in self.documents]
+        return replace(
+            job,
+            document="\n\n".join(document.text for document in read),
+            context=self.context,
+            cut="tail",
+            notes=tuple(note for document in read for note in document.notes),
+        )
 
     def entry(self) -> dict[str, str]:
         """Its entry in the page's gallery."""
@@ -105,7 +112,7 @@ EXAMPLES = (
         description="A prompt of some 5 500 tokens: passes are dearer, and the text itself "
         "is a source of guesses.",
         prompt="What happens in this chapter? Tell the main events in order.",
-        document="moby-dick-133.txt",
+        documents=("moby-dick-133.txt",),
         max_new_tokens=96,
     ),
     Example(

@@ -79,8 +79,9 @@ class Knob:
             return "true or false"
         if isinstance(self.default, str):
             return "a name or a path"
-        kind = "a whole number" if isinstance(self.default, int) else "a number"
-        return f"{kind} from {self.low:g} to {self.high:g}"
+        if isinstance(self.default, int):
+            return f"a whole number from {self.low} to {self.high}"
+        return f"a number from {self.low:g} to {self.high:g}"
 
 
 def _as_bool(value: object) -> bool:
