@@ -61,9 +61,9 @@ class Bounds:
     ``window`` entries, where they stand. ``slot``: the same, counted from 0 without the gap
     between them. ``shift``: the window stays where it stands, and the sinks are moved up to it,
     which moves all positions of ``slot`` by the same amount and so changes no score (RoPE sees
-    distances alone), while only the sinks are turned anew. ``reindex_only``: everything, pressed together so that a draft
-    of ``depth`` levels still ends within ``trained`` positions (position interpolation, arXiv
-    2306.15595).
+    distances alone), while only the sinks are turned anew. ``reindex_only``: everything, pressed
+    together so that a draft of ``depth`` levels still ends within ``trained`` positions (position
+    interpolation, arXiv 2306.15595).
     """
 
     mode: Mode
@@ -71,6 +71,21 @@ class Bounds:
     window: int
     depth: int
     trained: int
+
+    @classmethod
+    def of(
+        cls,
+        mode: Mode,
+        sinks: int,
+        window: int,
+        depth: int,
+        trained: int,
+        made_for: int | None = None,
+    ) -> Bounds:
+        """Where ``window`` is 0, with the one that the head was ``made_for``, None for none, or as
+        large a one as the trained range has room for."""
+        most = widest(sinks, depth, trained)
+        return cls(mode, sinks, window or min(most, made_for or most), depth, trained)
 
     @property
     def bounded(self) -> bool:
