@@ -68,7 +68,7 @@ def sections(found: Mapping[str, Any]) -> list[str]:
     guesses = max(a["guesses"] for a in found["alone"])
     big = [a for a in found["alone"] if a["seconds"] is None]
     limit = "" if not big else (
-        " Not run: what would take more than 1 GiB (every entry is kept twice, before and after "
+        " Not run: what the memory had no room for (every entry is kept twice, before and after "
         "its rotation); its size is told all the same."
     )  # fmt: skip
     return [

@@ -12,6 +12,8 @@ from statistics import median
 from time import perf_counter
 from typing import overload
 
+import psutil
+
 from specviz.bench.runner import Runner
 from specviz.bench.window_rows import Rows
 from specviz.bench.window_units import Alone, Shift
@@ -21,7 +23,8 @@ from specviz.windows import Mode
 
 POSITIONS = (4_000, 16_000, 64_000, 250_000, 1_000_000, 2_000_000)
 SHIFTED = (1_000, 10_000, 100_000, 1_000_000, 2_000_000)
-MOST_BYTES = 2**30  # of what a head keeps: beyond, only the size is told
+MOST_BYTES = 8 * 2**30  # of what a head keeps: beyond, only the size is told
+SPARE = 3  # times what is kept has to be free: growing and turning copy
 CHUNK = 32_768  # positions that a head without a window takes in at once
 TAKEN = 2  # tokens that a round commits
 WARM, LEAST_ROUNDS, MOST_ROUNDS = 2, 3, 15
@@ -52,6 +55,11 @@ class Told(Sequence[int]):
         return (at % self.length) * 7 % self.vocabulary
 
 
+def most_bytes() -> int:
+    """What a head may keep here and now."""
+    return min(MOST_BYTES, int(psutil.virtual_memory().available) // SPARE)
+
+
 def alone(runner: Runner, rows: Rows, mode: Mode, positions: int) -> Alone:
     """Time drafts of full size in that mode; only what the memory allows."""
     from specviz.models.eagle_faked import faked
@@ -59,7 +67,7 @@ def alone(runner: Runner, rows: Rows, mode: Mode, positions: int) -> Alone:
     model, bounds = runner.model, rows.bounds(mode)
     session = faked(model, rows.head)
     entries = bounds.sight(positions).entries
-    if entries * session.entry_bytes > MOST_BYTES:
+    if entries * session.entry_bytes > most_bytes():
         size = entries * session.entry_bytes // 2
         return Alone(
             positions=positions, entries=entries, bytes=size, seconds=None, rounds=0, guesses=0
