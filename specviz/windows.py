@@ -103,3 +103,8 @@ class Bounds:
 def widest(sinks: int, depth: int, trained: int) -> int:
     """The largest window with which every position stays within ``trained`` ones; may be < 1."""
     return trained - sinks - depth - 1
+
+
+def chosen(mode: Mode, sinks: int, window: int, depth: int, trained: int) -> Bounds:
+    """The bounds of such knobs; a ``window`` of 0 is as wide as the trained range has room for."""
+    return Bounds(mode, sinks, window or widest(sinks, depth, trained), depth, trained)
