@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from specviz import player
 from specviz.trace import Trace
-from tests.window_traces import every_mode, small_window, window_trace
+from tests.window_traces import every_mode, small_window, unpaid_window, window_trace
 
 Show = Callable[..., Page]
 
@@ -149,6 +149,10 @@ def test_a_pure_window_says_that_new_positions_change_nothing(show: Show) -> Non
     assert "without sinks only distances count, and none goes beyond 256" in why(
         show, window_trace("window_abs", 2000, 1, sinks=0)
     )
+    assert why(show, window_trace("window_abs", 2000, 1, sinks=0, window=500)).endswith(
+        "without sinks only distances count. The greatest distance, 502, lies beyond the 256 that "
+        "it was trained for."
+    )
     assert why(show, runs["truncated"]).endswith(
         "Its input states come from a model that read no more than this, either."
     )
@@ -165,7 +169,7 @@ def test_the_evidence_lists_all_offers_and_which_became_guesses(show: Show) -> N
     page = show(small_window())
     rows = [" ".join(t.replace("␣", "").split()) for t in
             page.locator(".offers tbody tr").all_inner_texts()]  # fmt: skip
-    assert rows == ["in 0.60 guessed", "no 0.20 not drafted", "every ★ 0.10 not drafted"]
+    assert rows == ["in 0.60 guessed", "no 0.20 cut: tree full", "every ★ 0.10 cut: tree full"]
     known = page.locator(".memory .fact .knew").inner_text()
     assert known == "The head offered it at rank 3, 0.10; likelier guesses were drafted."
     facts = " ".join(page.locator(".facts").inner_text().split())
@@ -174,9 +178,48 @@ def test_the_evidence_lists_all_offers_and_which_became_guesses(show: Show) -> N
         "cache 12 kB; of everything 25 kB draft best of 7 guesses, 3 passes"
     )
     assert "tiny-head: 1,234 weights" in page.locator(".memory").inner_text()
+    assert page.locator(".memory .size").count() == 0, "the size that was asked for, not costs"
     page.evaluate("it.seekStep(1)")
     gone = page.locator(".gone").inner_text()
     assert " ".join(gone.split()).startswith("Left the window since the last step, 3:")
+
+
+def test_guesses_that_did_not_pay_say_so(show: Show) -> None:
+    page = show(small_window(cut="cost"))
+    assert caption(page)[1] == (
+        "The head had offered every at rank 3 (0.10), but a tree of 4 guesses was best here: one "
+        "more would have cost more than it promised."
+    )
+    assert page.locator(".memory .fact .knew").inner_text() == (
+        "The head offered it at rank 3, 0.10; a larger tree would have cost more than it promised "
+        "to save."
+    )
+    assert "no 0.20 cut: would not have paid" in " ".join(
+        page.locator(".offers").inner_text().replace("␣", "").split()
+    )
+    # 1 + 0.8 + 0.4 + 0.24 + 0.24 tokens; 5 rows cost 1.0875 of one.
+    assert (
+        page.locator(".memory .size p")
+        .inner_text()
+        .startswith(
+            "A tree of 4 guesses was best here: it promised 2.68 tokens for 1.09 plain passes."
+        )
+    )
+
+
+def test_a_step_without_guesses_says_whether_they_did_not_pay_or_had_no_room(show: Show) -> None:
+    page = show(unpaid_window())
+    assert caption(page) == [
+        "No guess this time: the model wrote keeper itself.",
+        "The head had guesses after the, but to verify even one would have cost more than it "
+        "promised to save.",
+    ]
+    page.evaluate("it.seekStep(1)")
+    assert caption(page)[1] == "The answer has no room for a guess: one pass, one token."
+    page = show(unpaid_window("blocked"))
+    assert caption(page)[1] == (
+        "The head offered nothing after the that may be drafted: one pass, one token."
+    )
 
 
 def test_arrow_keys_read_the_text_along_the_strip(show: Show) -> None:

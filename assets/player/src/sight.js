@@ -119,15 +119,15 @@ export function unseen(seen, count) {
   return gaps;
 }
 
-/** What the head offered behind a node: [token, probability] pairs, or null where it did not look. */
+/** What the head offered behind a node: [token, probability, node, cut], or null where it did not look. */
 export const offersAt = (step, node) =>
   step.evidence.expansions.find((e) => e.node === node)?.offers ?? null;
 
-/** A token among the offers behind a node: {rank, of, p}; null where it is not there. */
+/** A token among the offers behind a node: {rank, of, p, cut}; null where it is not there. */
 export function rankOf(step, node, token) {
   const offers = offersAt(step, node) ?? [];
   const at = offers.findIndex(([id]) => id === token);
-  return at < 0 ? null : { rank: at + 1, of: offers.length, p: offers[at][1] };
+  return at < 0 ? null : { rank: at + 1, of: offers.length, p: offers[at][1], cut: offers[at][3] };
 }
 
 /** Tokens that left the window since the step before: [from, to]. */
@@ -150,14 +150,12 @@ export function headEvidence(model, place, focus, refused) {
   // At a refused guess the question is what was offered in its place.
   const node = refused ? step.nodes[focus].parent : focus;
   const offers = offersAt(step, node);
-  const below = new Map();
-  step.nodes.forEach((n, i) => i && n.parent === node && below.set(n.token, i));
   const gone = lost(model, place.step);
   const all = gone ? model.sequence() : [];
   return {
     kind: "window",
     at: node,
-    offers: offers && offers.map(([token, p]) => ({ token, p, node: below.get(token) ?? -1 })),
+    offers: offers && offers.map(([token, p, became, cut]) => ({ token, p, node: became, cut })),
     rank: rankOf(step, node, step.nodes[node].pick),
     evidence,
     kept: kept(evidence),
