@@ -90,8 +90,8 @@ def aims(found: Mapping[str, Any]) -> str:
                       f"{few['tau']:.2f} with {few['rows_per_pass']:.1f} rows", held))  # fmt: skip
     answers = {k: sum(r[k] for r in found["rows"]) for k in ("identical", "ties", "mismatches")}
     held = answers["ties"] == answers["mismatches"] == 0
-    told = same({"name": "all", **answers})
-    lines.append(("answers with the tokens of plain decoding", "all", told, held))
+    counted = same({"name": "all", **answers})
+    lines.append(("answers with the tokens of plain decoding", "all", counted, held))
     return table(("", "aim", "measured", ""), (
         [what, aim, got, "reached" if held else "**missed**"] for what, aim, got, held in lines
     ))  # fmt: skip

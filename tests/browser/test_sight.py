@@ -272,6 +272,29 @@ def test_a_cut_run_shows_its_strip_before_any_step(show: Show) -> None:
     assert page.locator(".sight .band").count() == 0
 
 
+def test_a_low_screen_shows_trees_of_twelve_whole_beside_their_legend(show: Show) -> None:
+    page = show(window_trace("slot", 2000, 12))
+    for step in range(12):
+        page.evaluate("(i) => it.seekStep(i)", step)
+        assert page.locator(".tree .chip").count() == 14, "the root, twelve, and the model's own"
+        assert page.locator(".beyond:visible").count() == 0, step
+    stage, legend, bottom = page.evaluate(
+        """() => [...['.stage', '.tree-foot .legend', '.tree-panel']].map((s) => {
+             const b = root.querySelector(s).getBoundingClientRect();
+             return [b.left, b.right, b.top, b.bottom]; })"""
+    )
+    assert legend[0] >= stage[1] - 1, "beside it"
+    assert legend[1] <= 1280 and legend[2] >= stage[2] and legend[3] <= bottom[3] + 1
+    assert len(page.locator(".tree-foot .legend li:visible").all_inner_texts()) == 5
+
+
+def test_figures_stand_between_rows_only_where_there_is_room(show: Show) -> None:
+    trace = window_trace("slot", 2000, 3)
+    for height, figures in ((768, 0), (1000, 12)):
+        page = show(trace, viewport={"width": 1366, "height": height})
+        assert page.locator(".tree .score").count() == figures
+
+
 def test_a_phone_keeps_to_its_width(show: Show) -> None:
     page = show(window_trace("slot", 7000, 3), viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -2,12 +2,12 @@
 
 export const isSight = (step) => step?.evidence?.kind === "window";
 
-/** Modes in which every entry is told where it really stands. */
-const TRUE = new Set(["full", "window_abs"]);
+/** Modes whose last entries are told where they really stand: both rulers have the same scale. */
+const TRUE = new Set(["full", "window_abs", "shift"]);
 const ROOM = 1.12; // of a ruler, so that something beyond the trained range can be seen
 const farthest = new WeakMap();
 
-/** The greatest told position of all steps so far; grows with the run. */
+/** The greatest position of all steps so far that was told or lay within range; grows with the run. */
 function farthestOf(model) {
   const { steps } = model.decoder;
   let known = farthest.get(model);
@@ -15,7 +15,11 @@ function farthestOf(model) {
   for (; known.steps < steps.length; known.steps++) {
     const { evidence } = steps[known.steps];
     if (evidence?.kind === "window")
-      known.at = Math.max(known.at, evidence.tip + evidence.levels * evidence.spacing);
+      known.at = Math.max(
+        known.at,
+        evidence.tip + evidence.levels * evidence.spacing,
+        lowest(evidence) + evidence.trained,
+      );
   }
   return known.at;
 }
@@ -31,6 +35,12 @@ export function entriesAt(model, index) {
 export const kept = (evidence) => evidence.entries.reduce((sum, [, length]) => sum + length, 0);
 
 export const isBeyond = (evidence) => evidence.distance >= evidence.trained;
+
+/** The first position told: distances count from there, and with them what was learned. */
+export const lowest = ({ entries }) => Math.min(...entries.map(([, , at]) => at));
+
+/** Whether the last entries are told where they stand. */
+export const isStanding = ({ entries }) => entries.at(-1)[2] === entries.at(-1)[0];
 
 /** A window alone: whatever one number it is moved by, distances stay the same. */
 export const isPure = ({ mode, entries }) =>
@@ -97,7 +107,9 @@ export function sight(model, payload, place, picture) {
     levels: looked(step, picture),
     truncated: evidence.truncated,
     beyond: isBeyond(evidence),
+    low: lowest(evidence),
     pure: isPure(evidence),
+    standing: isStanding(evidence),
   };
 }
 

@@ -1,6 +1,6 @@
 // Sentences about what a drafter head saw, and what that did to its draft.
 import { costDecided } from "./costs.js";
-import { entriesAt, isBeyond, isPure, isSight, kept, offersAt, rankOf } from "./sight.js";
+import { entriesAt, isBeyond, isPure, isSight, isStanding, kept, offersAt, rankOf } from "./sight.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.sight.${key}`, params });
 const token = (id) => ({ token: id });
@@ -22,13 +22,12 @@ export function seen(model, step, index) {
   const what = !dropped ? "all" : entries.length > 1 ? "sinks" : "pure";
   const parts = [also(`sees.${what}`, params)];
   const far = isBeyond(evidence);
-  if (isPure(evidence) && mode !== "window_abs") parts.push(also("lemma"));
+  if (isPure(evidence) && !isStanding(evidence)) parts.push(also("lemma"));
   else if (isPure(evidence)) parts.push(also(far ? "told.pure" : "lemma_abs", { trained }));
   else if (dropped || mode === "reindex_only") {
-    const by = last[0] - last[2];
     const gap = last[0] - first[1];
     const spacing = { number: 1 / evidence.spacing, digits: 1 };
-    parts.push(also(`told.${mode}`, { ...params, by, gap, spacing }));
+    parts.push(also(`told.${mode}`, { ...params, gap, spacing }));
   }
   if (far || !isPure(evidence))
     parts.push(also(far ? "beyond" : "within", { trained, distance: position(distance) }));

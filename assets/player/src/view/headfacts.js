@@ -76,7 +76,10 @@ export class HeadFacts {
         trained: evidence.trained,
       })],
       ["cache", m.kept < m.count ? this.say("cache_of", { kb: size(kb), all: size(whole) }) : this.say("cache_kb", { kb: size(kb) })],
-      ["considered", this.say("considered_of", { n: evidence.considered, levels: evidence.levels })],
+      ["considered", this.say("considered_of", {
+        n: evidence.considered,
+        passes: { say: "player.now_passes", params: { n: evidence.levels } },
+      })],
     ];
     return h(
       "div",
