@@ -21,12 +21,13 @@ from specviz.training.eagle_batches import Batch, batches
 from specviz.training.eagle_exchanges import Exchange
 from specviz.training.eagle_features import Shards, write
 from specviz.training.eagle_look import AHEAD, _runs, reach, summed
-from specviz.training.eagle_steps import FADE, STEPS, loss_of
+from specviz.training.eagle_steps import FADE, loss_of
 from specviz.training.eagle_weights import fresh, load, most_frequent, save
 from specviz.training.steps import History, Run, optimizers, train
 from tests.models import tiny
 
 LONGEST = 20
+STEPS = 4  # guesses ahead
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_the_loss_is_the_cross_entropy_of_words_that_can_be_guessed(
             losses.append(-(wanted * logits[row, column].log_softmax(-1)).sum())
         total += FADE**step * torch.stack(losses).mean().item()
     expected = total / sum(FADE**step for step in range(STEPS))
-    assert loss_of(head, batch, embedding, output).item() == pytest.approx(expected, rel=1e-5)
+    assert loss_of(head, batch, embedding, output, STEPS).item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_head_learns_to_count_and_goes_on_from_its_weights_alone(
