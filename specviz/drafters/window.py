@@ -59,8 +59,8 @@ class Window(Autoregressive):
     mode: str = knob(
         "slot",
         "What the head sees: all of the text (full), sinks and window where they stand "
-        "(window_abs), counted without the gap (slot), moved as a whole (shift), or all of it with "
-        "positions pressed together (reindex_only).",
+        "(window_abs), counted without the gap (slot), the sinks moved up to the window (shift), "
+        "or all of it with positions pressed together (reindex_only).",
         choices=MODES,
         advanced=False,
     )

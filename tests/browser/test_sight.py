@@ -76,6 +76,14 @@ def test_the_gap_closes_in_the_picture(show: Show) -> None:
     assert window < end < edge + 1 and box(page, ".seen.window")[0] > edge - 200
     assert page.locator(".reach-name.beyond").count() == 0
 
+    page = show(window_trace("shift", 2000, 2))
+    (sinks, end), (window, _) = box(page, ".held.sinks"), box(page, ".held.window")
+    assert abs(window - end) < 2 and abs(window - box(page, ".seen.window")[0]) < 3
+    learned = box(page, ".learned")
+    assert abs(learned[0] - sinks) < 2, "what was learned are distances from the first one seen"
+    assert texts(page, ".sight .limit-name") == ["trained for 256, from the first one seen"]
+    assert page.locator(".reach-name.beyond").count() == 0
+
     page = show(window_trace("window_abs", 2000, 2))
     (_, sinks), (window, _) = box(page, ".held.sinks"), box(page, ".held.window")
     assert window - sinks > 400, "the gap is kept"
@@ -99,7 +107,7 @@ def test_every_mode_draws_its_own_mapping(show: Show) -> None:
         "full": ("everything, where it stands", 0, 1),
         "window_abs": ("the last 247, told where they stand", 1, 1),
         "slot": ("the last 247, counted on without the gap", 1, 0),
-        "shift": ("the last 247, moved back as a whole", 1, 0),
+        "shift": ("the last 247, where they stand; the sinks are moved up to them", 1, 0),
         "reindex_only": ("all 2,000, squeezed 7.8 times", 0, 0),
         "pure": ("the last 251; without sinks, new positions change nothing", 1, 0),
         "truncated": ("the last 247, counted on without the gap", 1, 0),
@@ -152,6 +160,15 @@ def test_a_pure_window_says_that_new_positions_change_nothing(show: Show) -> Non
     assert why(show, window_trace("window_abs", 2000, 1, sinks=0, window=500)).endswith(
         "without sinks only distances count. The greatest distance, 502, lies beyond the 256 that "
         "it was trained for."
+    )
+    # Moved or not, the window of such a run stands where it stands.
+    assert why(show, window_trace("shift", 2000, 1, sinks=0)).startswith(
+        "The head sees only the last 251 of 2,000 tokens, without sinks. Their positions may be "
+        "large, but without sinks only distances count, and none goes beyond 256."
+    )
+    assert (
+        "The first 4 are moved up by 1,749 positions, next to the window, as if nothing lay "
+        in (why(show, runs["shift"]))
     )
     assert why(show, runs["truncated"]).endswith(
         "Its input states come from a model that read no more than this, either."
