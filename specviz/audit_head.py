@@ -7,7 +7,7 @@ from typing import cast
 
 from specviz.evidence import WindowEvidence
 from specviz.trace import Header, Run, Step
-from specviz.windows import MODES, Bounds, Sight, chosen
+from specviz.windows import MODES, Bounds, Sight
 
 MOST = 2**31  # of a knob
 
@@ -41,8 +41,11 @@ def _bounds(header: Header) -> Bounds | None:
     if any(type(n) is not int or not 0 <= n < MOST for n in numbers):
         return None
     sinks, window, depth = cast(list[int], numbers)
-    found = chosen(mode, sinks, window, depth, header.head.trained)
-    return found if found.window > 0 and depth > 0 else None
+    head = header.head
+    found = Bounds.of(mode, sinks, window, depth, head.trained, head.window)
+    if knobs.get("trained", 0) not in (0, head.trained) or depth < 1:
+        return None
+    return found if found.window > 0 or not found.bounded else None
 
 
 def _sight(header: Header, seen: WindowEvidence, there: int) -> Iterator[str]:

@@ -61,9 +61,9 @@ class Bounds:
     ``window`` entries, where they stand. ``slot``: the same, counted from 0 without the gap
     between them. ``shift``: the window stays where it stands, and the sinks are moved up to it,
     which moves all positions of ``slot`` by the same amount and so changes no score (RoPE sees
-    distances alone), while only the sinks are turned anew. ``reindex_only``: everything, pressed together so that a draft
-    of ``depth`` levels still ends within ``trained`` positions (position interpolation, arXiv
-    2306.15595).
+    distances alone), while only the sinks are turned anew. ``reindex_only``: everything, pressed
+    together so that a draft of ``depth`` levels still ends within ``trained`` positions (position
+    interpolation, arXiv 2306.15595).
     """
 
     mode: Mode
@@ -71,6 +71,21 @@ class Bounds:
     window: int
     depth: int
     trained: int
+
+    @classmethod
+    def of(
+        cls,
+        mode: Mode,
+        sinks: int,
+        window: int,
+        depth: int,
+        trained: int,
+        made_for: int | None = None,
+    ) -> Bounds:
+        """Where ``window`` is 0, with the one that the head was ``made_for``, None for none, or as
+        large a one as the trained range has room for."""
+        most = widest(sinks, depth, trained)
+        return cls(mode, sinks, window or min(most, made_for or most), depth, trained)
 
     @property
     def bounded(self) -> bool:
@@ -113,8 +128,3 @@ class Bounds:
 def widest(sinks: int, depth: int, trained: int) -> int:
     """The largest window with which every position stays within ``trained`` ones; may be < 1."""
     return trained - sinks - depth - 1
-
-
-def chosen(mode: Mode, sinks: int, window: int, depth: int, trained: int) -> Bounds:
-    """The bounds of such knobs; a ``window`` of 0 is as wide as the trained range has room for."""
-    return Bounds(mode, sinks, window or widest(sinks, depth, trained), depth, trained)

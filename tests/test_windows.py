@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.windows import MODES, Bounds, chosen, widest
+from specviz.windows import MODES, Bounds, widest
 
 Placed = list[tuple[int, float]]
 
@@ -55,8 +55,6 @@ def test_without_sinks_a_window_keeps_its_distances_wherever_it_stands() -> None
 
 def test_a_full_window_and_the_deepest_draft_end_at_the_last_trained_position() -> None:
     assert widest(4, 5, 256) == 246
-    assert chosen("slot", 4, 0, 5, 256) == Bounds("slot", 4, 246, 5, 256)
-    assert chosen("slot", 4, 9, 5, 256) == Bounds("slot", 4, 9, 5, 256)
     bounds = Bounds("slot", 4, 246, 5, 256)
     assert bounds.needed == 256
     assert bounds.sight(100_000).farthest(5) == 254

@@ -28,7 +28,7 @@ from specviz.trace import (
     UsedHead,
     with_pieces,
 )
-from specviz.windows import MODES, Bounds, Mode, chosen
+from specviz.windows import MODES, Bounds, Mode
 
 WORDS = (
     "<end>", "<user>", "<answer>", "\n\n", ".", ",", " the", " keeper", " of", " light", " house",
@@ -267,7 +267,7 @@ def window_trace(
 ) -> Trace:  # fmt: skip
     """A run behind a prompt of so many tokens; without ``window`` as wide as the range allows."""
     draw = random.Random(seed)
-    bounds = chosen(mode, sinks, window, depth, HEAD.trained)
+    bounds = Bounds.of(mode, sinks, window, depth, HEAD.trained)
     encoded, asked = prompt(tokens)
     answer = document(steps * (depth + 1) + depth, seed + 1)
     made: list[Step] = []

@@ -36,7 +36,7 @@ class EagleEngine:
     """See ``HeadEngine``. ``embedding`` [vocabulary, hidden]: the target's."""
 
     def __init__(self, head: EagleHead, embedding: Tensor, target: Target) -> None:
-        self.head, self.embedding, self.target = head, embedding, target
+        self.head, self.embedding, self.target = head, head.embeddings(embedding), target
         self._ids = head.target_ids()
         self._truncated = False
         self._sinks = torch.empty(0)

@@ -272,7 +272,7 @@ def test_a_position_that_floats_cannot_tell_apart_is_refused(mode: Mode) -> None
     tape.length = 2
     engine = engine_of(head, tape, Bounds(mode, 2, 9, 4, 16))
     if mode in ("slot", "reindex_only"):  # positions come from 0 again
-        with pytest.raises(AssertionError, match="^features of other tokens"):
+        with pytest.raises(AssertionError, match=r"^features of other tokens"):
             engine.follow(Text(LAST_POSITION), 1)
         return
     expected = (

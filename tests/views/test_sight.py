@@ -257,7 +257,7 @@ def test_a_run_relabelled_as_another_mode_is_found_out() -> None:
 @pytest.mark.parametrize(
     "knobs",
     [{"mode": "none"}, {"sinks": -1}, {"window": "6"}, {"depth": 0}, {"depth": 2**70},
-     {"sinks": 300}],
+     {"sinks": 300}, {"trained": 255}],
 )  # fmt: skip
 def test_bounds_that_cannot_be_are_found_out(knobs: dict[str, Any]) -> None:
     found = relabelled(window_trace("slot", 400, 1), knobs)
