@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from results import percent, rows_of, table
+from results import percent, rows_of, same, table
 
 Cell = Mapping[str, Any]
 NAMES = {
@@ -88,10 +88,10 @@ def aims(found: Mapping[str, Any]) -> str:
         lines.append((f"short prompts, {found['defaults']['depth']} levels, at most 12 rows: tau",
                       f">= {LEAST_TAU:.1f}",
                       f"{few['tau']:.2f} with {few['rows_per_pass']:.1f} rows", held))  # fmt: skip
-    wrong = sum(r["mismatches"] for r in found["rows"])
-    asked = sum(r["identical"] + r["ties"] + r["mismatches"] for r in found["rows"])
-    lines.append(("answers with the tokens of plain decoding", "all",
-                  f"{asked - wrong} of {asked}", wrong == 0))  # fmt: skip
+    answers = {k: sum(r[k] for r in found["rows"]) for k in ("identical", "ties", "mismatches")}
+    held = answers["ties"] == answers["mismatches"] == 0
+    counted = same({"name": "all", **answers})
+    lines.append(("answers with the tokens of plain decoding", "all", counted, held))
     return table(("", "aim", "measured", ""), (
         [what, aim, got, "reached" if held else "**missed**"] for what, aim, got, held in lines
     ))  # fmt: skip

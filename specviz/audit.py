@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from specviz import audit_head
 from specviz.compare import first_difference
 from specviz.evidence import Cell, Round, WaveEvidence, WindowEvidence
 from specviz.trace import Run, Step, Trace
@@ -47,11 +48,14 @@ def _run(run: Run) -> Iterator[str]:
             yield f"step {index} does not start from the last emitted token."
         yield from _walk(step)
         if isinstance(step.evidence, WaveEvidence):
-            found = (*_wave(step, step.evidence), *_cells(step.evidence, run.header.depth))
+            found: Iterable[str] = (
+                *_wave(step, step.evidence),
+                *_cells(step.evidence, run.header.depth),
+            )
             yield from (f"step {index} {finding}" for finding in found)
         if isinstance(step.evidence, WindowEvidence):
             there = len(run.header.tokens) + emitted - 1
-            found = (*_sight(step.evidence, there), *_offered(step, step.evidence))
+            found = audit_head.step(run.header, step, step.evidence, there)
             yield from (f"step {index} {finding}" for finding in found)
         emitted += len(step.emitted)
         last = step.emitted[-1]
@@ -64,6 +68,7 @@ def _run(run: Run) -> Iterator[str]:
             yield f"step {index} leaves {step.cache_length} tokens in the cache, not one less."
     if emitted > run.header.max_new_tokens:
         yield f"run emits {emitted} tokens, its limit is {run.header.max_new_tokens}."
+    yield from audit_head.cache(run)
     yield from _end(run, emitted, last in ends)
 
 
@@ -147,51 +152,6 @@ def _expected(
         return known.age, "frozen"
     carried = known.age if wave.carry else 0
     return carried + made.iterations, "same" if token == known.token else "changed"
-
-
-def _sight(seen: WindowEvidence, there: int) -> Iterator[str]:
-    """Whether a head can have seen these of the ``there`` entries, at these positions."""
-    after = 0
-    for part in seen.entries:
-        if part.first < after or part.first + part.length > there:
-            yield f"sees entries out of order, or more than the {there} that there are."
-            return
-        after = part.first + part.length
-    if not seen.entries or after != there:
-        yield "does not see the last entry."
-        return
-    if seen.mode in ("full", "reindex_only") and sum(p.length for p in seen.entries) != there:
-        yield f"sees a part of the text in the mode {seen.mode}."
-    last = seen.entries[-1]
-    tip = last.at + (last.length - 1) * last.step
-    # Steps are written with six decimals, positions with four.
-    if abs(tip - seen.tip) > 0.001 + 1e-6 * last.length:
-        yield f"places the root at {seen.tip:g}, its last entry at {tip:g}."
-    farthest = seen.tip + max(0, seen.levels - 1) * seen.spacing
-    distance = farthest - min(part.at for part in seen.entries)
-    if abs(distance - seen.distance) > 0.01:
-        yield f"tells a distance of {seen.distance:g}, its positions make {distance:g}."
-
-
-def _offered(step: Step, seen: WindowEvidence) -> Iterator[str]:
-    """Whether a head offered what it drafted, and scored branches by their probabilities."""
-    offers = {part.node: dict(part.offers) for part in seen.expansions}
-    if any(node >= len(step.nodes) for node in offers):
-        yield "looks from a guess that it does not have."
-        return
-    if any(not 0 <= p <= 1.001 for found in offers.values() for p in found.values()):
-        yield "gives a token a probability that is none."
-        return
-    for number, node in enumerate(step.nodes[1:], start=1):
-        share = offers.get(node.parent, {}).get(node.token)
-        if share is None:
-            yield f"drafts node {number}, which its head did not offer."
-            return
-        above = step.nodes[node.parent].score if node.parent else 1.0
-        # Four factors at most a few decimals off each.
-        if node.score is None or above is None or abs(node.score - above * share) > 0.001:
-            yield f"scores node {number} otherwise than its branch is probable."
-            return
 
 
 def _whole(step: Step) -> tuple[int, ...]:

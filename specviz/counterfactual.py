@@ -149,6 +149,8 @@ def repeat(trace: Trace, job: jobs.Job, decode: Decode = jobs.run) -> Generator[
         for event in events:
             if isinstance(event, Header):
                 _check_same(header, event)
+                # The job has the prompt as one text; its document stands where it stood.
+                event = event.model_copy(update={"document": header.document})
             recording.add(event)
             yield event
     return recording.trace

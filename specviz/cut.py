@@ -7,8 +7,10 @@ repeated from the prompt that its trace holds.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from specviz.models.base import InputError, Inputs, Message, Model
 
@@ -56,30 +58,32 @@ def fitted(
 ) -> tuple[tuple[Message, ...], Inputs]:
     """Messages and their tokens with as much of ``document`` as there is room for.
 
-    ``around`` puts a document into its messages, nothing of which is cut. Notes of the inputs say
-    what was kept. Raises InputError when it does not fit and ``cut`` is "refuse", or when there is
-    no room for any of it.
+    ``around`` puts a document first in the last of its messages, nothing of which is cut. Notes of
+    the inputs say what was kept, their ``document`` where it stands. Raises InputError when it does
+    not fit and ``cut`` is "refuse", or when there is no room for any of it.
     """
     document = document.strip()
     if len(document) <= LIKELY * room.tokens:
         messages = around(document)
         inputs = model.encode(messages)
         if len(inputs.tokens) <= room.tokens:
-            return messages, inputs
+            return messages, _placed(model, inputs, messages, document)
     ends = model.ends(document)
     own = len(model.encode(around("")).tokens)
     keep = min(room.tokens - own, len(ends))
     while keep > 0:
         if keep < len(ends) and cut == "refuse":
             break
-        messages = around(kept(document, ends, keep, cut))
+        part = kept(document, ends, keep, cut)
+        messages = around(part)
         inputs = model.encode(messages)
         over = len(inputs.tokens) - room.tokens
         if over <= 0:
+            inputs = _placed(model, inputs, messages, part.strip())
             if keep == len(ends):
                 return messages, inputs
             note = said(keep, len(ends), cut, room)
-            return messages, Inputs(inputs.tokens, (*inputs.notes, note))
+            return messages, replace(inputs, notes=(*inputs.notes, note))
         keep -= over
     raise _no_room(len(ends), own, room, cut)
 
@@ -110,6 +114,21 @@ def _shares(keep: int, cut: str) -> tuple[int, int]:
     if cut == "middle":
         return keep - keep // 2, keep // 2
     return (keep, 0) if cut == "head" else (0, keep)
+
+
+def _placed(model: Model, inputs: Inputs, messages: Sequence[Message], document: str) -> Inputs:
+    """``inputs`` with the tokens that hold any of ``document``, which the last message begins with.
+
+    Without them where a template or a tokenizer writes that message in other bytes.
+    """
+    parts = [model.token_bytes(t) for t in inputs.tokens]
+    # The last place: a system prompt may say the same.
+    start = b"".join(parts).rfind(messages[-1].text.strip().encode())
+    if start < 0 or not document:
+        return inputs
+    ends = list(accumulate(map(len, parts)))
+    last = bisect_left(ends, start + len(document.encode()))
+    return replace(inputs, document=(bisect_right(ends, start), last + 1))
 
 
 def _no_room(total: int, own: int, room: Room, cut: str) -> InputError:

@@ -153,11 +153,18 @@ class Entries(NamedTuple):
     step: Number
 
 
+Unkept = Literal["", "budget", "cost", "blocked"]
+
+
 class Offer(NamedTuple):
-    """What the drafter expected next, and how probable it held that to be."""
+    """What the drafter expected next, how probable it held that to be, the node it became (-1:
+    none) and why not ("budget": there was no room beside likelier ones; "cost": a larger tree
+    would have cost more than it brings; "blocked")."""
 
     token: Token
     probability: Number
+    node: Annotated[int, Field(ge=-1, lt=2**31)]
+    cut: Unkept
 
 
 class Expansion(Record):

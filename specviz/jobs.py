@@ -235,6 +235,7 @@ def _header(
         vocab_size=model.vocab_size,
         notes=notes if role == "decoder" else (),
         head=UsedHead(**asdict(used)) if used else None,
+        document=inputs.document,
         scope=job.scope if lasting else None,
         memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
     )

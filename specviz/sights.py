@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from specviz.evidence import Offer, WindowEvidence
+from specviz.evidence import Offer, Unkept, WindowEvidence
 from specviz.metrics import tested
 from specviz.trace import Run, Step, Trace
 
@@ -51,11 +51,13 @@ def offers(step: Step, node: int) -> tuple[Offer, ...] | None:
 
 
 class Rank(NamedTuple):
-    """A token among what the head offered: its place from 1, of so many, and its probability."""
+    """A token among what the head offered: its place from 1, of so many, its probability, and why
+    it was not drafted (empty: it was)."""
 
     rank: int
     of: int
     probability: float
+    cut: Unkept
 
 
 def rank(step: Step, node: int, token: int) -> Rank | None:
@@ -63,7 +65,7 @@ def rank(step: Step, node: int, token: int) -> Rank | None:
     found = offers(step, node) or ()
     for place, offer in enumerate(found, start=1):
         if offer.token == token:
-            return Rank(place, len(found), offer.probability)
+            return Rank(place, len(found), offer.probability, offer.cut)
     return None
 
 
@@ -152,7 +154,7 @@ def by_level(run: Run) -> tuple[Level, ...]:
 class TextMap:
     """The prompt as a picture of few cells. ``cells``: per ``per`` tokens a figure from 0 (white
     space only) over 1 (the fewest letters) to 9 (the most). ``document``: from and to which token
-    the text before a question stands, None for a prompt without."""
+    the document stands that was asked about, None for a prompt without."""
 
     per: int
     cells: str
@@ -173,27 +175,4 @@ def text_map(trace: Trace, most: int = MOST_CELLS) -> TextMap | None:
     # Averages of many tokens are much alike: the range that there is becomes the whole scale.
     scale = (DARKEST - 1) / (top - low) if top > low else 0.0
     cells = "".join(str(1 + round(scale * (s - low))) if s else "0" for s in sums)
-    return TextMap(per, cells, _document(run, pieces))
-
-
-def _document(run: Run, pieces: dict[int, bytes]) -> tuple[int, int] | None:
-    """The tokens of what stands before the last blank line of the last message: the document, in a
-    prompt of a document and a question about it."""
-    asked = next((m.text for m in reversed(run.header.messages) if m.role == "user"), "")
-    document, gap, question = asked.strip().rpartition("\n\n")
-    if not gap or len(document) <= len(question):
-        return None
-    parts = [pieces.get(t, b"") for t in run.header.tokens]
-    whole = b"".join(parts)
-    end = whole.rfind(question.encode("utf-8", "replace"))
-    start = whole.find(document[:40].encode("utf-8", "replace"))
-    if end < 0 or start < 0 or start >= end:
-        return None
-    at, first, last = 0, None, 0
-    for i, part in enumerate(parts):
-        if first is None and at + len(part) > start:
-            first = i
-        if at < end:
-            last = i + 1
-        at += len(part)
-    return (first or 0, last)
+    return TextMap(per, cells, run.header.document)

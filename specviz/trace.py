@@ -89,7 +89,8 @@ class Header(_Event):
     with its cores or threads; ``packed`` whether weights were laid out for it; ``costs`` what a
     pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along;
     ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
-    the drafter head, where one was used.
+    the drafter head, where one was used; ``document`` the first of the ``tokens`` that hold the
+    document a question was asked about, and the one behind the last.
     """
 
     type: Literal["header"] = "header"
@@ -115,7 +116,16 @@ class Header(_Event):
     memory_rows: Index = 0
     depth: Index | None = None
     head: UsedHead | None = None
+    document: tuple[Index, Index] | None = None
     reused: bool = False
+
+    @model_validator(mode="after")
+    def _holds_its_document(self) -> Header:
+        if self.document is not None:
+            first, end = self.document
+            if not first < end <= len(self.tokens):
+                raise ValueError("a document stands among the tokens of its prompt")
+        return self
 
 
 class Rows(Record):

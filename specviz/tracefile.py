@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from specviz.evidence import MemoryEvidence, Span
+from specviz.evidence import MemoryEvidence, Span, WindowEvidence
 from specviz.files import write_whole
 from specviz.trace import (
     ADAPTER,
@@ -167,6 +167,9 @@ def _check_tree(step: Step) -> None:
         named += step.evidence.copied.nodes if step.evidence.copied else ()
     elif isinstance(step.evidence, Span):
         named += step.evidence.nodes
+    elif isinstance(step.evidence, WindowEvidence):
+        for part in step.evidence.expansions:
+            named += [part.node, *(max(offer.node, 0) for offer in part.offers)]
     if any(n >= size for n in named):
         raise TraceError(f"Step {step.index} of this trace names nodes that it does not have.")
 

@@ -21,7 +21,7 @@ from specviz.jobs import Job
 from specviz.memories import MemoryKeeper
 from specviz.models.base import InputError
 from specviz.models.toy import ToyModel, rhyme_model
-from specviz.trace import Costs, Event, Progress, Trace, TraceError, Turn
+from specviz.trace import Costs, Event, Header, Progress, Trace, TraceError, Turn
 from specviz.tracefile import load, save
 from specviz.views.difference import changes, control_lines, sentences
 from tests.fake_depth import deep_rhyme
@@ -76,6 +76,19 @@ def test_the_job_of_a_trace_is_the_job_that_made_it() -> None:
     assert [e.model_dump(exclude=strip) for e in second.events] == [
         e.model_dump(exclude=strip) for e in first.events
     ]
+
+
+def test_a_document_stands_where_it_stood_when_its_run_is_repeated() -> None:
+    job = Job(
+        model="toy", document="This is the house.\n\nThis is the cat.", prompt="Who is it?",
+        max_new_tokens=4, baseline=False,
+    )  # fmt: skip
+    trace = made(job)
+    again = outcome(run_counterfactual(trace, knobs={"nodes": 2}))[1].after
+    first, second = trace.events[0], again.events[0]
+    assert isinstance(first, Header) and isinstance(second, Header)
+    assert first.document == second.document and first.document is not None
+    assert first.document[0] == 0 and first.document[1] < len(first.tokens)
 
 
 def test_the_recorded_costs_keep_the_sizes_of_the_trees() -> None:

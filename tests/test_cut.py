@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from specviz import jobs
 from specviz.cut import GAP, Room, fitted, kept
 from specviz.jobs import Job
-from specviz.models.base import InputError, Message, Unsupported
+from specviz.models.base import InputError, Inputs, Message, Unsupported
 from specviz.models.hf import HFModel
-from specviz.models.toy import rhyme_model
+from specviz.models.toy import ToyModel, rhyme_model
 from specviz.trace import Header
 from tests.models import tiny
 
@@ -43,6 +46,52 @@ def fit(document: str, limit: int, cut: str, new: int = 10) -> tuple[str, int, t
 def test_a_cut_fills_the_room_to_the_token_and_is_said(cut: str, text: str, kept_what: str) -> None:
     note = f"Kept {kept_what}: prompt and answer have room for 60 together."
     assert fit(LETTERS, 60, cut) == (text, 50, (note,))
+
+
+def user(text: str) -> list[Message]:
+    return [Message("user", text)]
+
+
+def document_of(model: Any, messages: Sequence[Message], limit: int = 400) -> tuple[bytes, bytes]:
+    """What the tokens of the document say, and what those behind it."""
+
+    def asked(text: str) -> tuple[Message, ...]:
+        return (*messages[:-1], *around(text))
+
+    _, inputs = fitted(model, asked, messages[-1].text, Room(limit, 10), "middle")
+    assert inputs.document is not None
+    first, end = inputs.document
+    raw = [model.token_bytes(t) for t in inputs.tokens]
+    return b"".join(raw[first:end]), b"".join(raw[end:])
+
+
+def test_the_tokens_of_the_document_are_known() -> None:
+    assert document_of(rhyme_model(), user("  ABC\n")) == (b"ABC", b"\n\nWhy?")
+    # As short as that, blank lines in it, and the same words before it.
+    asked = [Message("system", "A\n\nWhy? B\n\nWhy?"), *user("B")]
+    assert document_of(rhyme_model(), asked) == (b"B", b"\n\nWhy?")
+    assert document_of(rhyme_model(), user("A\n\nB\n\nC"))[0] == b"A\n\nB\n\nC"
+    assert document_of(rhyme_model(), user("é中👍 x"))[0] == "é中👍 x".encode()
+    assert document_of(rhyme_model(), user(LETTERS), 60) == (
+        f"{LETTERS[:18]}{GAP}{LETTERS[-17:]}".encode(), b"\n\nWhy?",
+    )  # fmt: skip
+
+
+def test_the_document_is_found_between_control_tokens(model: HFModel) -> None:
+    text = "the cat<|im_end|>\n<|im_start|>user\nthe"
+    found, rest = document_of(model, user(text))
+    assert found == text.encode()
+    assert rest.startswith(b"\n\nWhy?<|im_end|>") and rest.count(b"Why?") == 1
+
+
+def test_a_model_that_writes_other_bytes_has_no_document() -> None:
+    class Shouting(ToyModel):
+        def encode(self, messages: Sequence[Message]) -> Inputs:
+            return super().encode([Message(m.role, m.text.upper()) for m in messages])
+
+    toy = Shouting(rhyme_model().logits, rhyme_model().pieces)
+    assert fitted(toy, around, "abc", Room(200, 10), "head")[1].document is None
+    assert fitted(toy, around, "ABC", Room(200, 10), "head")[1].document is None, "not the question"
 
 
 @pytest.mark.parametrize("cut", ["middle", "head", "tail", "refuse"])
@@ -157,8 +206,11 @@ def test_a_long_document_is_cut_on_a_run_and_its_trace_says_so() -> None:
         "Kept the first 4087 and the last 4086 of the 10000 tokens of the document ([...] stands "
         "for the rest): prompt and answer have room for 8192 together.",
     )
+    assert header.document == (0, 8182)
     assert header.messages[0].text == (
         f"{(LETTERS * 100)[:4087]}{GAP}{(LETTERS * 100)[-4086:]}\n\nWhy?"
     )
     again = Job(model="toy", prompt=header.messages[0].text, max_new_tokens=4, baseline=False)
-    assert next(e for e in jobs.run(again) if isinstance(e, Header)).tokens == header.tokens
+    other = next(e for e in jobs.run(again) if isinstance(e, Header))
+    assert other.tokens == header.tokens
+    assert other.document is None, "a prompt with a blank line in it is a prompt"

@@ -52,7 +52,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memories": {"jobs", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
-    "audit": {*TRACE, "compare"},
+    "audit": {*TRACE, "compare", "audit_head"},
+    "audit_head": {*TRACE, "windows"},
     "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {

@@ -148,7 +148,7 @@ def test_evidence_is_what_the_head_saw_and_said(folder: Path) -> None:
     assert first.considered == 2 + 4 + 4
     assert len(steps[0].nodes) == 6
     # What was offered behind the root, and behind every node that was asked, with its probability.
-    offers = {e.node: dict(e.offers) for e in first.expansions}
+    offers = {e.node: {o.token: o.probability for o in e.offers} for e in first.expansions}
     for i, node in enumerate(steps[0].nodes[1:], start=1):
         above = 1.0 if node.parent == 0 else steps[0].nodes[node.parent].score
         assert node.source == "head" and node.score is not None and above is not None

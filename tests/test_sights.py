@@ -47,7 +47,7 @@ def test_beyond_begins_at_the_first_position_that_was_not_trained() -> None:
 
 def test_the_rank_of_a_token_among_what_was_offered() -> None:
     first = small().steps[0]
-    assert sights.rank(first, 2, ID[" every"]) == Rank(3, 3, 0.1)
+    assert sights.rank(first, 2, ID[" every"]) == Rank(3, 3, 0.1, "budget")
     assert sights.rank(first, 2, ID[" night"]) is None
     assert sights.offers(first, 4) is None, "a guess at the end of its branch did not look"
 
@@ -70,17 +70,26 @@ def test_levels_count_only_what_was_put_to_the_test() -> None:
     assert sights.by_level(small()) == (Level(1, 3, 2), Level(2, 1, 1), Level(3, 1, 0))
 
 
-def test_the_map_has_a_figure_per_few_tokens_and_finds_the_document() -> None:
-    """`` The`` is the second of 16 tokens, the question begins at the tenth."""
+def test_the_map_has_a_figure_per_few_tokens_and_the_recorded_document() -> None:
+    """`` The`` is the second of 16 tokens, the blank line behind the document the ninth."""
     found = sights.text_map(small_window())
     assert found is not None
-    assert (found.per, len(found.cells), found.document) == (1, 16, (1, 10))
+    assert (found.per, len(found.cells), found.document) == (1, 16, (1, 8))
     words = [small_window().pieces[t] for t in small().header.tokens]
     assert words[7:9] == [b".", b"\n\n"] and found.cells[7:9] == "10"
     assert words[-1] == b"<answer>" and found.cells[-1] == "9", "the longest"
     long = sights.text_map(window_trace("slot", 7000, 1))
-    assert long is not None and (long.per, len(long.cells), long.document) == (15, 467, (1, 6994))
+    assert long is not None and (long.per, len(long.cells), long.document) == (15, 467, (1, 6992))
     assert sights.text_map(small_wave()) is None
+
+
+def test_a_prompt_with_a_blank_line_is_no_document() -> None:
+    """Nothing is guessed from the text: of a plain prompt no part is called a document."""
+    header, *rest = small_window().events
+    plain = header.model_copy(update={"document": None})
+    found = sights.text_map(Trace((plain, *rest)))
+    assert "\n\n" in header.messages[0].text  # type: ignore[union-attr]
+    assert found is not None and found.document is None
 
 
 def test_a_long_run_stays_small_for_the_browser() -> None:

@@ -145,6 +145,16 @@ def test_the_committed_schema_is_current() -> None:
     assert json.loads(path.read_text()) == tr.schema()
 
 
+@pytest.mark.parametrize("place", [(3, 3), (4, 2), (0, 10**6), (-1, 2)])
+def test_a_document_outside_its_prompt_is_refused(events, place: tuple[int, int]) -> None:
+    header = next(e for e in events if isinstance(e, Header))
+    kept = Header.model_validate({**header.model_dump(), "document": (0, len(header.tokens))})
+    assert kept.document == (0, len(header.tokens))
+    line = json.dumps({**json.loads(tf.dumps(header)), "document": place})
+    with pytest.raises(tr.TraceError, match="document"):
+        tf.parse(line.encode() + b"\n")
+
+
 def test_headers_say_which_run_they_are(events) -> None:
     header, base = (e for e in events if isinstance(e, Header))
     assert (header.decoder, base.decoder) == ("recap", "autoregressive")

@@ -7,11 +7,11 @@ its head guesses well where every distance is within its range and badly beyond 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from specviz.evidence import Entries, Expansion, Offer, WindowEvidence
+from specviz.evidence import Entries, Expansion, Offer, Unkept, WindowEvidence
 from specviz.trace import (
     Check,
     Costs,
@@ -28,7 +28,7 @@ from specviz.trace import (
     UsedHead,
     with_pieces,
 )
-from specviz.windows import MODES, Bounds, Mode, widest
+from specviz.windows import MODES, Bounds, Mode
 
 WORDS = (
     "<end>", "<user>", "<answer>", "\n\n", ".", ",", " the", " keeper", " of", " light", " house",
@@ -43,6 +43,7 @@ END, USER, ANSWER, BREAK, STOP, QUESTION = 0, 1, 2, 3, 4, ID["?"]
 COMMON = tuple(range(6, 43))
 ASKED = (" Who", " kept", " the", " light", "?")
 HEAD = UsedHead(label="tiny-head", digest="1" * 16, trained=256, vocabulary=8000, size=9_600_000)
+Share = tuple[int, float]  # a token and its probability
 WIDTH = 2 * 3 * 64 * 4  # bytes of one entry: keys and values, 3 heads of 64 float32 numbers
 
 
@@ -107,7 +108,7 @@ def head_draft(
     draw: random.Random, root: int, truth: Sequence[int], quality: float, depth: int, size: int
 ) -> Draft:
     """Best-first out of four offers a node, as the head would: right with about ``quality``."""
-    offers: dict[tuple[int, ...], tuple[Offer, ...]] = {}
+    offers: dict[tuple[int, ...], tuple[Share, ...]] = {}
     grown: list[tuple[float, tuple[int, ...]]] = []
     front: list[tuple[int, ...]] = [()]
     scores: dict[tuple[int, ...], float] = {(): 1.0}
@@ -129,13 +130,31 @@ def head_draft(
         score, path = grown[i]
         number[path] = len(draft.nodes)
         draft.nodes.append((path[-1], number[path[:-1]], round(score, 6), i + 1))
-    draft.expansions = [
-        Expansion(node=number[p], offers=o) for p, o in offers.items() if p in number
-    ]
+    draft.expansions = expansions(offers, number)
     return draft
 
 
-def _offers(draw: random.Random, right: int | None, quality: float) -> tuple[Offer, ...]:
+def expansions(
+    offers: Mapping[tuple[int, ...], Sequence[Share]],
+    number: Mapping[tuple[int, ...], int],
+    cut: Unkept = "budget",
+) -> list[Expansion]:
+    """What was offered behind every branch that has a node ``number``; the rest was ``cut``."""
+    return [
+        Expansion(
+            node=number[path],
+            offers=tuple(
+                Offer(token, p, number.get((*path, token), -1),
+                      "" if (*path, token) in number else cut)
+                for token, p in found
+            ),
+        )
+        for path, found in offers.items()
+        if path in number
+    ]  # fmt: skip
+
+
+def _offers(draw: random.Random, right: int | None, quality: float) -> tuple[Share, ...]:
     sure = round(0.35 + 0.6 * quality * draw.random(), 4)
     shares = [sure, *(round((1 - sure) * s, 4) for s in (0.4, 0.2, 0.1))]
     tokens = draw.sample(COMMON, 5)
@@ -146,7 +165,7 @@ def _offers(draw: random.Random, right: int | None, quality: float) -> tuple[Off
             tokens.insert(0, right)
         elif lot < quality + 0.15:
             tokens.insert(draw.randint(1, 3), right)
-    return tuple(Offer(t, p) for t, p in zip(tokens, shares, strict=False))
+    return tuple(zip(tokens, shares, strict=False))
 
 
 def step_of(
@@ -197,6 +216,7 @@ def header(
         dtype="float32", machine="none", versions={"specviz": "0"}, vocab_size=len(WORDS),
         eos_ids=(), messages=(Turn(role="user", text=asked),), tokens=tuple(encoded),
         max_new_tokens=limit, head=head if mine else None,
+        document=(1, len(encoded) - len(ASKED) - 3),
         costs=Costs(context=len(encoded), rows=(1, 4, 8, 16), seconds=(0.02, 0.021, 0.024, 0.03)),
     )  # fmt: skip
 
@@ -247,8 +267,7 @@ def window_trace(
 ) -> Trace:  # fmt: skip
     """A run behind a prompt of so many tokens; without ``window`` as wide as the range allows."""
     draw = random.Random(seed)
-    wide = window or widest(sinks, depth, HEAD.trained)
-    bounds = Bounds(mode, sinks, wide, depth, HEAD.trained)
+    bounds = Bounds.of(mode, sinks, window, depth, HEAD.trained)
     encoded, asked = prompt(tokens)
     answer = document(steps * (depth + 1) + depth, seed + 1)
     made: list[Step] = []
@@ -286,30 +305,45 @@ def every_mode(tokens: int, steps: int = 8) -> dict[str, Trace]:
     return found
 
 
+Plan = tuple[dict[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], ...]]
+SMALL_ANSWER = (" the", " keeper", " wrote", " every", " night", ".", " said", " no")
 SMALL = Bounds("slot", sinks=2, window=6, depth=3, trained=12)
 SMALL_HEAD = HEAD.model_copy(update={"trained": 12, "vocabulary": 40, "size": 1234})
 
 
-def small_window(bounds: Bounds = SMALL) -> Trace:
+def small_window(bounds: Bounds = SMALL, cut: Unkept = "budget") -> Trace:
     """Three steps behind 16 tokens, out of ``the keeper wrote every night . the end``.
 
     1: `` keeper`` and `` wrote`` right, then `` in`` drafted where `` every`` was wanted, which the
     head had offered third. 2: `` night`` right, and the draft ends. 3: nothing right, and `` said``
-    was not offered.
+    was not offered. What was not drafted was ``cut``.
     """
-    answer = [ID[w] for w in (" the", " keeper", " wrote", " every", " night", ".", " said", " no")]
-    encoded, asked = prompt(16)
-    made = []
-    at = 0
-    plans = (
+    return _planned(SMALL_ANSWER, bounds, cut, (
         ({(): (" keeper|0.8", " house|0.1"), (" keeper",): (" wrote|0.5", " said|0.3"),
           (" keeper", " wrote"): (" in|0.6", " no|0.2", " every|0.1")},
          ((" keeper",), (" keeper", " wrote"), (" keeper", " said"), (" keeper", " wrote", " in"))),
         ({(): (" night|0.9", " storm|0.05")}, ((" night",),)),
         ({(): (" he|0.4", " the|0.3")}, ((" he",), (" the",))),
-    )  # fmt: skip
+    ))  # fmt: skip
+
+
+def unpaid_window(cut: Unkept = "cost") -> Trace:
+    """Two steps without a guess: in the first all offers were ``cut``, the last has no room."""
+    first = {(): (" keeper|0.3", " house|0.1")}
+    trace = _planned(SMALL_ANSWER[:3], SMALL, cut, ((first, ()), (first, ())))
+    last = max(i for i, e in enumerate(trace.events) if e.type == "step" and e.role == "decoder")
+    bare = trace.events[last].model_copy(update={"evidence": None})
+    return Trace((*trace.events[:last], bare, *trace.events[last + 1 :]))
+
+
+def _planned(words: Sequence[str], bounds: Bounds, cut: Unkept, plans: Sequence[Plan]) -> Trace:
+    """One step per plan behind 16 tokens: what was offered, and which branches were drafted."""
+    answer = [ID[word] for word in words]
+    encoded, asked = prompt(16)
+    made = []
+    at = 0
     for index, (offered, kept) in enumerate(plans):
-        draft = _written(answer[at], offered, kept)
+        draft = _written(answer[at], offered, kept, cut)
         fields = {**sight(bounds, len(encoded) + at, max(map(len, offered)) + 1)}
         seconds = Seconds(draft=0.004 + 0.001 * index, verify=0.02, commit=0.001, total=0.03)
         made.append(step_of(index, draft, answer[at + 1 :], fields, seconds))
@@ -325,25 +359,24 @@ def small_window(bounds: Bounds = SMALL) -> Trace:
 
 
 def _written(
-    root: int, offered: dict[tuple[str, ...], tuple[str, ...]], kept: Sequence[tuple[str, ...]]
+    root: int,
+    offered: dict[tuple[str, ...], tuple[str, ...]],
+    kept: Sequence[tuple[str, ...]],
+    cut: Unkept,
 ) -> Draft:
     """A draft from offers written as ``token|probability`` behind every path that looked."""
-    shares = {
-        (*path, word): float(p) for path, all_ in offered.items() for word, p in
-        (offer.split("|") for offer in all_)
-    }  # fmt: skip
-    number: dict[tuple[str, ...], int] = {(): 0}
+    offers = {
+        tuple(ID[w] for w in path): [
+            (ID[word], float(p)) for word, p in (offer.split("|") for offer in all_)
+        ]
+        for path, all_ in offered.items()
+    }
+    shares = {(*path, token): p for path, found in offers.items() for token, p in found}
+    number: dict[tuple[int, ...], int] = {(): 0}
     draft = Draft([(root, -1, None, 0)], considered=len(shares))
-    for path in kept:
+    for path in (tuple(ID[w] for w in words) for words in kept):
         number[path] = len(draft.nodes)
         score = prod(shares[path[: n + 1]] for n in range(len(path)))
-        draft.nodes.append((ID[path[-1]], number[path[:-1]], round(score, 6), len(draft.nodes)))
-    draft.expansions = [
-        Expansion(
-            node=number[path],
-            offers=tuple(Offer(ID[w], float(p)) for w, p in (o.split("|") for o in all_)),
-        )
-        for path, all_ in offered.items()
-        if path in number
-    ]
+        draft.nodes.append((path[-1], number[path[:-1]], round(score, 6), len(draft.nodes)))
+    draft.expansions = expansions(offers, number, cut)
     return draft

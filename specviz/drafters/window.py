@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from specviz.budget import Curve, best_size
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
-from specviz.evidence import Entries, Expansion, Offer, WindowEvidence
+from specviz.evidence import Entries, Expansion, Offer, Unkept, WindowEvidence
 from specviz.models.base import (
     Capture,
     HeadFacts,
@@ -59,8 +59,8 @@ class Window(Autoregressive):
     mode: str = knob(
         "slot",
         "What the head sees: all of the text (full), sinks and window where they stand "
-        "(window_abs), counted without the gap (slot), moved as a whole (shift), or all of it with "
-        "positions pressed together (reindex_only).",
+        "(window_abs), counted without the gap (slot), the sinks moved up to the window (shift), "
+        "or all of it with positions pressed together (reindex_only).",
         choices=MODES,
         advanced=False,
     )
@@ -160,8 +160,11 @@ class Window(Autoregressive):
         guesses = self._grow(context, depth)
         self._guesses = guesses
         order = sorted(range(len(guesses)), key=lambda i: -guesses[i].score)[: self.size]
+        self._cut: Unkept = "budget"
         if self._costs is not None:
-            order = order[: best_size([guesses[i].score for i in order], self._costs)]
+            best = best_size([guesses[i].score for i in order], self._costs)
+            if best < len(order):
+                order, self._cut = order[:best], "cost"
         for node, i in enumerate(order, start=1):
             guesses[i].node = node
         kept = [guesses[i] for i in order]
@@ -214,6 +217,7 @@ class Window(Autoregressive):
             return None
         sight, bounds = self._engine.sight, self._bounds
         deepest = max((g.depth for g in guesses), default=1) - 1  # of a node that looked itself
+        nodes = {(g.parent, g.token): g.node for g in guesses}
         return WindowEvidence(
             kind="window",
             mode=bounds.mode,
@@ -233,7 +237,7 @@ class Window(Autoregressive):
                 Expansion(
                     node=0 if parent < 0 else guesses[parent].node,
                     offers=tuple(
-                        Offer(token, round(math.exp(logp), 4))
+                        self._recorded(token, logp, nodes.get((parent, token)))
                         for token, logp in zip(offers.tokens, offers.logps, strict=True)
                     ),
                 )
@@ -241,3 +245,9 @@ class Window(Autoregressive):
                 if parent < 0 or guesses[parent].node > 0
             ),
         )
+
+    def _recorded(self, token: int, logp: float, node: int | None) -> Offer:
+        """The record of an offer that became ``node``, -1 where it was cut, None where it was never
+        a candidate."""
+        cut: Unkept = "blocked" if node is None else self._cut if node < 0 else ""
+        return Offer(token, round(math.exp(logp), 4), -1 if node is None else node, cut)

@@ -50,10 +50,12 @@ class Message:
 
 @dataclass(frozen=True)
 class Inputs:
-    """An encoded request. ``tokens`` has shape [n]; ``notes`` say in words what was done to it."""
+    """An encoded request. ``tokens`` has shape [n]; ``notes`` say in words what was done to it;
+    ``document``: from and to which token (exclusive) the document stands that it is about."""
 
     tokens: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    document: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

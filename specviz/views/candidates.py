@@ -101,10 +101,9 @@ def _of_lookup(
 def _of_head(step: Step, part: Expansion, pieces: dict[int, bytes]) -> Iterator[Offer]:
     """What a head offered behind one node: it drafted the branches that it held likeliest."""
     place, on_path = step.nodes[part.node], _on_path(step, part.node)
-    below = {n.token: i for i, n in enumerate(step.nodes) if i and n.parent == part.node}
     above = 1.0 if part.node == 0 else place.score or 0.0
-    for token, probability in part.offers:
-        became = below.get(token)
+    for token, probability, node, cut in part.offers:
+        became = node if node > 0 else None
         yield Offer(
             step=step.index + 1,
             node=part.node,
@@ -115,7 +114,7 @@ def _of_head(step: Step, part: Expansion, pieces: dict[int, bytes]) -> Iterator[
             probability=probability,
             score=round(above * probability, 4) if became is None else step.nodes[became].score,
             became=became,
-            cut="size" if became is None else "",
+            cut=cut,
             on_path=on_path,
             right=token == place.pick if on_path else None,
         )

@@ -40,7 +40,7 @@ class Reject:
     the wanted token there. Rounds count from 1.
 
     Where a head drafted, ``known``, ``rank``, ``wanted_share`` and ``cut`` tell of what it offered
-    there ("size": the draft held likelier ones), ``share`` is its probability of the guess;
+    there ("budget": the draft held likelier ones), ``share`` is its probability of the guess;
     ``distance`` is the greatest one that its guesses looked over, ``trained`` what it had learned.
     """
 
@@ -90,7 +90,7 @@ OFFERED = {"share": "head", "known": "offered", "wanted_share": "offered_p"}  # 
 MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
 # Never 0, only rounded to it.
 PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence", "wanted_share")
-CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf", "size")
+CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
 SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup", "wave", "das", "head")
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from specviz.catalog import text
-from specviz.views.report import FACTS, Bucket, Group, buckets
+from specviz.views.outcomes import FACTS
+from specviz.views.report import Bucket, Group, buckets
 from specviz.views.terminal import literal
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ LOOK = {
     "blocked": ("#0072B2", "+"), "repeat": ("#56B4E9", "|"), "leaf": ("#009E73", ""),
     "unknown": ("#E69F00", ""), "silent": ("#D55E00", "/"), "refused": ("#8A8F98", ""),
     "lost": ("#0072B2", "x"), "never": ("#CC79A7", "/"),
-    "size": ("#0072B2", "."), "unoffered": ("#E69F00", "/"), "nothing": ("#8A8F98", "/"),
+    "unoffered": ("#E69F00", "/"), "nothing": ("#8A8F98", "/"),
 }  # fmt: skip
 LONGEST_LABEL = 40
 

@@ -20,11 +20,9 @@ def step_lines(run: Run, step: Step, pieces: Mapping[int, bytes]) -> Iterator[st
         return
     yield sentence(seen)
     yield reach(seen.evidence)
-    drafted = {(n.parent, n.token) for n in step.nodes}
     for part in seen.evidence.expansions:
         offers = " ".join(
-            f"{'+' if (part.node, o.token) in drafted else '·'}{show(pieces.get(o.token))} "
-            f"{o.probability:.2f}"
+            f"{'+' if o.node > 0 else '·'}{show(pieces.get(o.token))} {o.probability:.2f}"
             for o in part.offers
         )
         after = show(pieces.get(step.nodes[part.node].token))
@@ -68,7 +66,8 @@ def wanted(step: Step, place: int) -> dict[str, Any]:
     found = sights.rank(step, place, step.nodes[place].pick)
     if found is None:
         return {"known": False}
-    return {"known": True, "rank": found.rank, "wanted_share": found.probability, "cut": "size"}
+    return {"known": True, "rank": found.rank, "wanted_share": found.probability,
+            "cut": found.cut}  # fmt: skip
 
 
 def given(step: Step, place: int, guess: int) -> dict[str, Any]:

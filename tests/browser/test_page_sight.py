@@ -28,7 +28,7 @@ def test_a_run_of_a_head_shows_charts_refusals_and_its_head(
     visitor.wait("document.querySelector('#rejects').innerText.includes('9 of 12')")
     heads = " ".join(page.locator("#rejects th").all_inner_texts())
     assert "head offered it" in heads and "memory knew" not in heads
-    visitor.choose("#which", "the draft held likelier ones")
+    visitor.choose("#which", "tree was full")
     visitor.wait("document.querySelector('#rejects-said').innerText.includes('1 of 3')")
     page.get_by_role("tab", name="Run card").click()
     card = page.locator("#card").inner_text()

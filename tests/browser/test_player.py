@@ -652,8 +652,7 @@ def test_a_tree_that_fits_the_machine_says_what_more_would_have_cost(
     """Six rows cost 1.05 + 2 x 0.1 = 1.25, one more 0.1; five guesses and the root promise 2.5."""
     page = show(fitted((0.6, 0.4, 0.25, 0.15, 0.1)), start_step=0)
     assert page.locator(".size p").inner_text() == (
-        "A tree of 5 guesses was best here: with what it teaches it promised 2.50 tokens for 1.25 "
-        "plain passes. "
+        "A tree of 5 guesses was best here: it promised 2.50 tokens for 1.25 plain passes. "
         "One guess more would have cost 0.10 of a plain pass; none promised enough for that."
     )
     picture = page.locator(".size svg.curve")
@@ -663,8 +662,12 @@ def test_a_tree_that_fits_the_machine_says_what_more_would_have_cost(
     told = page.locator(".caption .why").inner_text()
     assert "but a tree of 5 guesses was best here: one more would have cost more" in told
     assert "Cut: a tree of 5 guesses was best here" in page.locator(".fact").inner_text()
-    # Without a curve the reason stays, without the numbers.
     bare = fitted((0.6, 0.4, 0.25, 0.15, 0.1)).events
+    # Five guesses that teach a tenth of a token each.
+    taught = bare[0].model_copy(update={"knobs": {"lesson": 0.1}})
+    page = show(Trace((taught, *bare[1:])), start_step=0)
+    assert "with what it teaches it promised 3.00 tokens" in page.locator(".size p").inner_text()
+    # Without a curve the reason stays, without the numbers.
     page = show(Trace((bare[0].model_copy(update={"costs": None}), *bare[1:])), start_step=0)
     assert page.locator(".size").count() == 0
     assert "a larger tree would have cost more time" in page.locator(".caption .why").inner_text()

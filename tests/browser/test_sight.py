@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from specviz import player
 from specviz.trace import Trace
-from tests.window_traces import every_mode, small_window, window_trace
+from tests.window_traces import every_mode, small_window, unpaid_window, window_trace
 
 Show = Callable[..., Page]
 
@@ -76,6 +76,14 @@ def test_the_gap_closes_in_the_picture(show: Show) -> None:
     assert window < end < edge + 1 and box(page, ".seen.window")[0] > edge - 200
     assert page.locator(".reach-name.beyond").count() == 0
 
+    page = show(window_trace("shift", 2000, 2))
+    (sinks, end), (window, _) = box(page, ".held.sinks"), box(page, ".held.window")
+    assert abs(window - end) < 2 and abs(window - box(page, ".seen.window")[0]) < 3
+    learned = box(page, ".learned")
+    assert abs(learned[0] - sinks) < 2, "what was learned are distances from the first one seen"
+    assert texts(page, ".sight .limit-name") == ["trained for 256, from the first one seen"]
+    assert page.locator(".reach-name.beyond").count() == 0
+
     page = show(window_trace("window_abs", 2000, 2))
     (_, sinks), (window, _) = box(page, ".held.sinks"), box(page, ".held.window")
     assert window - sinks > 400, "the gap is kept"
@@ -99,7 +107,7 @@ def test_every_mode_draws_its_own_mapping(show: Show) -> None:
         "full": ("everything, where it stands", 0, 1),
         "window_abs": ("the last 247, told where they stand", 1, 1),
         "slot": ("the last 247, counted on without the gap", 1, 0),
-        "shift": ("the last 247, moved back as a whole", 1, 0),
+        "shift": ("the last 247, where they stand; the sinks are moved up to them", 1, 0),
         "reindex_only": ("all 2,000, squeezed 7.8 times", 0, 0),
         "pure": ("the last 251; without sinks, new positions change nothing", 1, 0),
         "truncated": ("the last 247, counted on without the gap", 1, 0),
@@ -149,6 +157,19 @@ def test_a_pure_window_says_that_new_positions_change_nothing(show: Show) -> Non
     assert "without sinks only distances count, and none goes beyond 256" in why(
         show, window_trace("window_abs", 2000, 1, sinks=0)
     )
+    assert why(show, window_trace("window_abs", 2000, 1, sinks=0, window=500)).endswith(
+        "without sinks only distances count. The greatest distance, 502, lies beyond the 256 that "
+        "it was trained for."
+    )
+    # Moved or not, the window of such a run stands where it stands.
+    assert why(show, window_trace("shift", 2000, 1, sinks=0)).startswith(
+        "The head sees only the last 251 of 2,000 tokens, without sinks. Their positions may be "
+        "large, but without sinks only distances count, and none goes beyond 256."
+    )
+    assert (
+        "The first 4 are moved up by 1,749 positions, next to the window, as if nothing lay "
+        in (why(show, runs["shift"]))
+    )
     assert why(show, runs["truncated"]).endswith(
         "Its input states come from a model that read no more than this, either."
     )
@@ -165,7 +186,7 @@ def test_the_evidence_lists_all_offers_and_which_became_guesses(show: Show) -> N
     page = show(small_window())
     rows = [" ".join(t.replace("␣", "").split()) for t in
             page.locator(".offers tbody tr").all_inner_texts()]  # fmt: skip
-    assert rows == ["in 0.60 guessed", "no 0.20 not drafted", "every ★ 0.10 not drafted"]
+    assert rows == ["in 0.60 guessed", "no 0.20 cut: tree full", "every ★ 0.10 cut: tree full"]
     known = page.locator(".memory .fact .knew").inner_text()
     assert known == "The head offered it at rank 3, 0.10; likelier guesses were drafted."
     facts = " ".join(page.locator(".facts").inner_text().split())
@@ -174,9 +195,48 @@ def test_the_evidence_lists_all_offers_and_which_became_guesses(show: Show) -> N
         "cache 12 kB; of everything 25 kB draft best of 7 guesses, 3 passes"
     )
     assert "tiny-head: 1,234 weights" in page.locator(".memory").inner_text()
+    assert page.locator(".memory .size").count() == 0, "the size that was asked for, not costs"
     page.evaluate("it.seekStep(1)")
     gone = page.locator(".gone").inner_text()
     assert " ".join(gone.split()).startswith("Left the window since the last step, 3:")
+
+
+def test_guesses_that_did_not_pay_say_so(show: Show) -> None:
+    page = show(small_window(cut="cost"))
+    assert caption(page)[1] == (
+        "The head had offered every at rank 3 (0.10), but a tree of 4 guesses was best here: one "
+        "more would have cost more than it promised."
+    )
+    assert page.locator(".memory .fact .knew").inner_text() == (
+        "The head offered it at rank 3, 0.10; a larger tree would have cost more than it promised "
+        "to save."
+    )
+    assert "no 0.20 cut: would not have paid" in " ".join(
+        page.locator(".offers").inner_text().replace("␣", "").split()
+    )
+    # 1 + 0.8 + 0.4 + 0.24 + 0.24 tokens; 5 rows cost 1.0875 of one.
+    assert (
+        page.locator(".memory .size p")
+        .inner_text()
+        .startswith(
+            "A tree of 4 guesses was best here: it promised 2.68 tokens for 1.09 plain passes."
+        )
+    )
+
+
+def test_a_step_without_guesses_says_whether_they_did_not_pay_or_had_no_room(show: Show) -> None:
+    page = show(unpaid_window())
+    assert caption(page) == [
+        "No guess this time: the model wrote keeper itself.",
+        "The head had guesses after the, but to verify even one would have cost more than it "
+        "promised to save.",
+    ]
+    page.evaluate("it.seekStep(1)")
+    assert caption(page)[1] == "The answer has no room for a guess: one pass, one token."
+    page = show(unpaid_window("blocked"))
+    assert caption(page)[1] == (
+        "The head offered nothing after the that may be drafted: one pass, one token."
+    )
 
 
 def test_arrow_keys_read_the_text_along_the_strip(show: Show) -> None:
@@ -227,6 +287,29 @@ def test_a_cut_run_shows_its_strip_before_any_step(show: Show) -> None:
     page = show(Trace(small_window().events[:2]))
     assert page.locator(".sight-panel .phase").inner_text() == "16 tokens, no draft here"
     assert page.locator(".sight .band").count() == 0
+
+
+def test_a_low_screen_shows_trees_of_twelve_whole_beside_their_legend(show: Show) -> None:
+    page = show(window_trace("slot", 2000, 12))
+    for step in range(12):
+        page.evaluate("(i) => it.seekStep(i)", step)
+        assert page.locator(".tree .chip").count() == 14, "the root, twelve, and the model's own"
+        assert page.locator(".beyond:visible").count() == 0, step
+    stage, legend, bottom = page.evaluate(
+        """() => [...['.stage', '.tree-foot .legend', '.tree-panel']].map((s) => {
+             const b = root.querySelector(s).getBoundingClientRect();
+             return [b.left, b.right, b.top, b.bottom]; })"""
+    )
+    assert legend[0] >= stage[1] - 1, "beside it"
+    assert legend[1] <= 1280 and legend[2] >= stage[2] and legend[3] <= bottom[3] + 1
+    assert len(page.locator(".tree-foot .legend li:visible").all_inner_texts()) == 5
+
+
+def test_figures_stand_between_rows_only_where_there_is_room(show: Show) -> None:
+    trace = window_trace("slot", 2000, 3)
+    for height, figures in ((768, 0), (1000, 12)):
+        page = show(trace, viewport={"width": 1366, "height": height})
+        assert page.locator(".tree .score").count() == figures
 
 
 def test_a_phone_keeps_to_its_width(show: Show) -> None:

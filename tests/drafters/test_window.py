@@ -117,6 +117,33 @@ def test_a_smaller_tree_is_its_best_part_and_costs_make_it_smaller() -> None:
     assert [*branches(drafted(costs=ruinous)[0])] == []
 
 
+def told(**settings: Any) -> dict[tuple[int, int], tuple[int, str]]:
+    """By node and token offered there: the node that it became, and why it became none."""
+    draft, _, drafter = drafted(**settings)
+    nothing: Any = None  # of what the drafter could learn, it learns nothing
+    evidence = drafter.observe(draft, nothing, ())
+    assert evidence is not None
+    return {(e.node, o.token): (o.node, o.cut) for e in evidence.expansions for o in e.offers}
+
+
+def test_every_offer_says_what_became_of_it() -> None:
+    """Cut by the size that was asked for, by costs, or never a candidate."""
+    assert told(size=3) == {
+        (0, 1): (1, ""), (0, 2): (2, ""), (1, 4): (3, ""), (1, 5): (-1, "budget"),
+        (2, 4): (-1, "budget"), (2, 8): (-1, "blocked"), (3, 6): (-1, "budget"),
+    }  # fmt: skip
+    dear = Curve((1, 2, 3, 64), (1.0, 1.1, 9.0, 64.0))
+    assert told(costs=dear, size=3) == {
+        (0, 1): (1, ""), (0, 2): (-1, "cost"), (1, 4): (-1, "cost"), (1, 5): (-1, "cost"),
+    }  # fmt: skip
+    ruinous = Curve((1, 2, 64), (1.0, 9.0, 90.0))
+    assert told(costs=ruinous) == {(0, 1): (-1, "cost"), (0, 2): (-1, "cost")}
+    cheap = Curve((1, 2, 64), (1.0, 1.0, 1.0))
+    assert told(costs=cheap, size=1) == {
+        (0, 1): (1, ""), (0, 2): (-1, "budget"), (1, 4): (-1, "budget"), (1, 5): (-1, "budget"),
+    }  # fmt: skip
+
+
 def test_nothing_is_drafted_beyond_the_end_the_budget_or_the_improbable() -> None:
     draft, engine, _ = drafted(depth=6)
     assert engine.asked[2:] == [((1, 4, 6),)], "nothing is asked behind an end token"

@@ -13,7 +13,8 @@ from specviz.evidence import Lookup, MemoryEvidence
 from specviz.trace import Header, Trace, Turn
 from specviz.tracefile import load
 from specviz.views import report_words
-from specviz.views.report import BY, COLUMNS, FACTS, Group, buckets, plain, pool, report, to_csv
+from specviz.views.outcomes import FACTS
+from specviz.views.report import BY, COLUMNS, Group, buckets, plain, pool, report, to_csv
 from tests.views.conftest import FIRST, SECOND, THIRD, finish, header, node, prefill, seconds
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.jsonl.gz"))

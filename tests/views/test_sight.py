@@ -8,10 +8,11 @@ import pytest
 
 from specviz.audit import audit
 from specviz.evidence import WindowEvidence
-from specviz.trace import Step, StoredEvent, Trace
+from specviz.trace import Header, Step, StoredEvent, Trace
 from specviz.views import candidates, card, charts, rejects, report, report_words, sight, window
 from specviz.views.kinds import KINDS
-from tests.window_traces import SMALL, every_mode, small_window, window_trace
+from specviz.windows import MODES, Bounds
+from tests.window_traces import SMALL, every_mode, small_window, unpaid_window, window_trace
 
 
 def test_milliseconds_per_token_beside_plain_decoding() -> None:
@@ -90,7 +91,7 @@ def test_origins_name_the_head() -> None:
 def test_rejects_tell_what_the_head_offered_and_how_far_it_looked() -> None:
     rows = rejects.rejects(small_window())
     assert [(r.step, r.guess, r.wanted, r.known, r.rank, r.wanted_share, r.cut) for r in rows] == [
-        (1, "␣in", "␣every", True, 3, 0.1, "size"), (3, "␣he", "␣said", False, None, None, ""),
+        (1, "␣in", "␣every", True, 3, 0.1, "budget"), (3, "␣he", "␣said", False, None, None, ""),
         (3, "␣the", "␣said", False, None, None, ""),
     ]  # fmt: skip
     assert [(r.share, r.distance, r.trained) for r in rows] == [
@@ -100,28 +101,41 @@ def test_rejects_tell_what_the_head_offered_and_how_far_it_looked() -> None:
     assert titles[7:] == [
         "head's p(guess)", "head offered it", "rank", "head's p(wanted)", "cut because", "distance",
     ]  # fmt: skip
-    assert cells[0][7:] == [0.6, "yes", 3, 0.1, "the draft held likelier ones", "9 of 12"]
-    assert rejects.select(rows, "size") == rejects.select(rows, "known") == rows[:1]
+    assert cells[0][7:] == [0.6, "yes", 3, 0.1, "tree was full", "9 of 12"]
+    assert rejects.select(rows, "budget") == rejects.select(rows, "known") == rows[:1]
     assert rejects.select(rows, "unknown", source="head") == rows[1:]
     assert rejects.to_csv(small_window()).splitlines()[1].endswith(",9.0,12")
 
 
 def test_a_report_counts_what_was_offered_and_what_was_not() -> None:
     (group,) = report.report([("one", small_window())])
-    assert [o.fact for o in group.outcomes] == ["size", "nothing", "unoffered"]
+    assert [o.fact for o in group.outcomes] == ["budget", "nothing", "unoffered"]
     said = [cells[0] for cells in report_words.table(group, "fact")[1]]
     assert said == [
-        "known, the draft held likelier ones", "the head offered others",
+        "known, tree was full", "the head offered others",
         "nothing was guessed there",
     ]  # fmt: skip
     assert report_words.unknown(group) == "most often wanted and unknown: ␣said ×1"
+
+
+def test_what_did_not_pay_is_told_so_everywhere() -> None:
+    """The head's first choice was right, and nothing was drafted: a fact about costs."""
+    trace = unpaid_window()
+    assert audit(trace) == ()
+    (group,) = report.report([("one", trace)])
+    assert [o.fact for o in group.outcomes] == ["cost", "nothing"]
+    (right,) = candidates.select(candidates.candidates(trace), "right")
+    assert (right.candidate, right.probability, right.cut) == ("␣keeper", 0.3, "cost")
+    assert candidates.table([right])[1][0][7] == "would not have paid"
+    assert ",would" not in candidates.to_csv(trace) and ",cost," in candidates.to_csv(trace)
+    assert [r.cut for r in rejects.rejects(small_window(cut="cost"))] == ["cost", "", ""]
 
 
 def test_offers_are_candidates_and_one_that_was_not_drafted_would_have_been_right() -> None:
     rows = candidates.candidates(small_window())
     (right,) = candidates.select(rows, "right")
     assert (right.step, right.depth, right.after, right.candidate) == (1, 3, "␣wrote", "␣every")
-    assert (right.probability, right.score, right.cut) == (0.1, 0.04, "size")
+    assert (right.probability, right.score, right.cut) == (0.1, 0.04, "budget")
     titles, cells = candidates.table([right])
     assert titles[5] == "head's p(guess)"
     assert cells[0][4] == "the drafter head"
@@ -150,7 +164,7 @@ def test_the_run_card_names_the_head_and_the_farthest_look() -> None:
     assert told.endswith("It drafted from a target that read only as much as the head did.")
 
 
-def forged(**values: Any) -> tuple[str, ...]:
+def forged(trace: Trace, **values: Any) -> tuple[str, ...]:
     """What an audit finds when the first step's evidence says something else."""
 
     def change(event: StoredEvent) -> StoredEvent:
@@ -160,7 +174,10 @@ def forged(**values: Any) -> tuple[str, ...]:
         assert isinstance(seen, WindowEvidence)
         return event.model_copy(update={"evidence": seen.model_copy(update=values)})
 
-    return audit(Trace(tuple(change(e) for e in small_window().events)))
+    return audit(Trace(tuple(change(e) for e in trace.events)))
+
+
+SEES_OTHER = "sees other entries than slot keeps of 16, or at other positions"
 
 
 def test_forged_sights_are_found_out() -> None:
@@ -169,19 +186,88 @@ def test_forged_sights_are_found_out() -> None:
     assert audit(small_window()) == () and SMALL.needed == 12
     sinks, last = seen.entries
     first, *rest = seen.expansions
+    keeper, house = first.offers
+
+    def offering(*offers: Any) -> dict[str, Any]:
+        return {"expansions": (first.model_copy(update={"offers": offers}), *rest)}
+
     for values, finding in (
-        (
-            {"entries": (last, sinks)},
-            "sees entries out of order, or more than the 16 that there are",
-        ),
-        ({"entries": (sinks,)}, "does not see the last entry"),
-        ({"mode": "full"}, "sees a part of the text in the mode full"),
-        ({"tip": 8.0}, "places the root at 8, its last entry at 7"),
+        ({"entries": (last, sinks)}, SEES_OTHER),
+        ({"entries": (sinks,)}, SEES_OTHER),
+        ({"entries": ()}, SEES_OTHER),
+        ({"entries": (sinks, last._replace(at=10.0)), "tip": 15.0}, SEES_OTHER),
+        ({"tip": 8.0}, SEES_OTHER),
+        ({"spacing": 0.5}, SEES_OTHER),
+        ({"mode": "full"}, "sees in the mode full, its run has slot"),
+        ({"trained": 9999}, "sees in a trained range of 9999, its run has 12"),
+        ({"truncated": True}, "drafts from the states of another target than its run says"),
+        ({"bytes": 0}, "tells another size of its cache than its entries take"),
+        ({"bytes": 8 * 1537}, ""),  # and then the second step differs from the first
+        ({"levels": 4}, "looks 4 levels deep, its run allows 3"),
         ({"distance": 5.0}, "tells a distance of 5, its positions make 9"),
         ({"expansions": tuple(rest)}, "drafts node 1, which its head did not offer"),
+        (offering(keeper._replace(token=9), house), "drafts node 1, which its head did not offer"),
         (
-            {"expansions": (first.model_copy(update={"offers": ((7, 0.7), (10, 0.1))}), *rest)},
+            offering(keeper._replace(probability=0.7), house),
             "scores node 1 otherwise than its branch is probable",
         ),
-    ):  # fmt: skip
-        assert f"The decoder's step 0 {finding}." in forged(**values), values
+        (offering(keeper, house._replace(cut="")), "does not tell what became of an offer"),
+        (offering(keeper, house._replace(node=2)), "does not tell what became of an offer"),
+        (offering(keeper, house._replace(node=1, cut="")), "does not tell what became of an offer"),
+        (
+            offering(keeper, house._replace(node=9, cut="")),
+            "names a guess that it does not have among its offers",
+        ),
+    ):
+        found = forged(small_window(), **values)
+        if finding:
+            assert f"The decoder's step 0 {finding}." in found, values
+        else:
+            other = "The decoder's step 1 tells another size of its cache than its entries take."
+            assert other in found
+
+
+def relabelled(trace: Trace, knobs: dict[str, Any], **values: Any) -> tuple[str, ...]:
+    """What an audit finds when all steps and the header say something else."""
+    events = []
+    for event in trace.events:
+        if isinstance(event, Header) and event.head is not None:
+            event = event.model_copy(update={"knobs": {**event.knobs, **knobs}})
+        elif isinstance(event, Step) and event.evidence is not None:
+            event = event.model_copy(update={"evidence": event.evidence.model_copy(update=values)})
+        events.append(event)
+    return audit(Trace(tuple(events)))
+
+
+def test_a_run_relabelled_as_another_mode_is_found_out() -> None:
+    """Header and steps agree, but the positions are those of the mode that it really had."""
+    for mode in MODES:
+        trace = window_trace(mode, 400, 2)
+        assert audit(trace) == ()
+        for other in MODES:
+            # The same positions by another name cannot be told apart.
+            one, two = (Bounds(m, 4, 247, 4, 256).sight(400) for m in (mode, other))
+            found = relabelled(trace, {"mode": other}, mode=other)
+            assert (found == ()) == (one == two), (mode, other)
+    assert relabelled(window_trace("full", 400, 1), {}, mode="slot") == (
+        "The decoder's step 0 sees in the mode slot, its run has full.",
+    )
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [{"mode": "none"}, {"sinks": -1}, {"window": "6"}, {"depth": 0}, {"depth": 2**70},
+     {"sinks": 300}, {"trained": 255}],
+)  # fmt: skip
+def test_bounds_that_cannot_be_are_found_out(knobs: dict[str, Any]) -> None:
+    found = relabelled(window_trace("slot", 400, 1), knobs)
+    assert found == ("The decoder's step 0 sees with a head whose bounds its run does not tell.",)
+
+
+def test_the_default_window_is_the_widest_that_fits() -> None:
+    """The knob 0 stands for 247 of 256: 4 sinks, 4 levels and the root take the rest."""
+    trace = window_trace("slot", 400, 1)
+    assert audit(trace) == () and relabelled(trace, {"window": 247}) == ()
+    assert relabelled(trace, {"window": 246}) == (
+        "The decoder's step 0 sees other entries than slot keeps of 400, or at other positions.",
+    )

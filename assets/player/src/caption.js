@@ -169,7 +169,7 @@ function whole(model, step, place) {
 }
 
 function noGuess(model, step) {
-  if (model.heads) return say("sight.none_why");
+  if (model.heads) return sights.none(step);
   if (model.waves || step.evidence?.kind === "wave") return say("wave.none_why");
   if (!step.evidence) return say("none_why_plain");
   if (step.evidence.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")))

@@ -30,21 +30,27 @@ function build({ rows, seconds }) {
   return { rows, points, at };
 }
 
+/** Whether anything that a memory or a head knew was left out for its cost. */
+export const costDecided = ({ evidence }) =>
+  Boolean(
+    evidence?.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost")) ||
+      evidence?.expansions?.some((e) => e.offers.some((o) => o[3] === "cost")),
+  );
+
 /**
- * Why a step's tree is no larger, where its cost decided: {guesses, worth, cost, more}, or null.
- * `worth`: tokens that the drafter expected of it, the model's own and what every guess teaches
+ * Why a step's tree is no larger, where its cost decided: {guesses, lesson, worth, cost, more}, or null.
+ * `worth`: tokens that the drafter expected of it, the model's own and the `lesson` of every guess
  * included; `more`: what one row more would have cost.
  */
 export function treeSize(model, step) {
   const curve = costCurve(model.decoder.header);
-  const decided = step.evidence?.lookups?.some((l) => l.candidates.some((c) => c[4] === "cost"));
   // Nodes without a score were not chosen by what they promise.
-  if (!curve || !decided || step.nodes.slice(1).some((n) => !(n.score > 0))) return null;
+  if (!curve || !costDecided(step) || step.nodes.slice(1).some((n) => !(n.score > 0))) return null;
   const rows = step.nodes.length;
   const lesson = model.decoder.header.knobs?.lesson ?? 0;
   const worth = step.nodes.slice(1).reduce((sum, n) => sum + n.score + lesson, 1);
   const cost = curve.at(rows);
-  return { guesses: rows - 1, worth, cost, more: curve.at(rows + 1) - cost };
+  return { guesses: rows - 1, lesson, worth, cost, more: curve.at(rows + 1) - cost };
 }
 
 /** How many of the run's passes had so many rows: [[rows, passes], …], ascending. */

@@ -2,12 +2,12 @@
 
 export const isSight = (step) => step?.evidence?.kind === "window";
 
-/** Modes in which every entry is told where it really stands. */
-const TRUE = new Set(["full", "window_abs"]);
+/** Modes whose last entries are told where they really stand: both rulers have the same scale. */
+const TRUE = new Set(["full", "window_abs", "shift"]);
 const ROOM = 1.12; // of a ruler, so that something beyond the trained range can be seen
 const farthest = new WeakMap();
 
-/** The greatest told position of all steps so far; grows with the run. */
+/** The greatest position of all steps so far that was told or lay within range; grows with the run. */
 function farthestOf(model) {
   const { steps } = model.decoder;
   let known = farthest.get(model);
@@ -15,7 +15,11 @@ function farthestOf(model) {
   for (; known.steps < steps.length; known.steps++) {
     const { evidence } = steps[known.steps];
     if (evidence?.kind === "window")
-      known.at = Math.max(known.at, evidence.tip + evidence.levels * evidence.spacing);
+      known.at = Math.max(
+        known.at,
+        evidence.tip + evidence.levels * evidence.spacing,
+        lowest(evidence) + evidence.trained,
+      );
   }
   return known.at;
 }
@@ -31,6 +35,12 @@ export function entriesAt(model, index) {
 export const kept = (evidence) => evidence.entries.reduce((sum, [, length]) => sum + length, 0);
 
 export const isBeyond = (evidence) => evidence.distance >= evidence.trained;
+
+/** The first position told: distances count from there, and with them what was learned. */
+export const lowest = ({ entries }) => Math.min(...entries.map(([, , at]) => at));
+
+/** Whether the last entries are told where they stand. */
+export const isStanding = ({ entries }) => entries.at(-1)[2] === entries.at(-1)[0];
 
 /** A window alone: whatever one number it is moved by, distances stay the same. */
 export const isPure = ({ mode, entries }) =>
@@ -97,7 +107,9 @@ export function sight(model, payload, place, picture) {
     levels: looked(step, picture),
     truncated: evidence.truncated,
     beyond: isBeyond(evidence),
+    low: lowest(evidence),
     pure: isPure(evidence),
+    standing: isStanding(evidence),
   };
 }
 
@@ -119,15 +131,15 @@ export function unseen(seen, count) {
   return gaps;
 }
 
-/** What the head offered behind a node: [token, probability] pairs, or null where it did not look. */
+/** What the head offered behind a node: [token, probability, node, cut], or null where it did not look. */
 export const offersAt = (step, node) =>
   step.evidence.expansions.find((e) => e.node === node)?.offers ?? null;
 
-/** A token among the offers behind a node: {rank, of, p}; null where it is not there. */
+/** A token among the offers behind a node: {rank, of, p, cut}; null where it is not there. */
 export function rankOf(step, node, token) {
   const offers = offersAt(step, node) ?? [];
   const at = offers.findIndex(([id]) => id === token);
-  return at < 0 ? null : { rank: at + 1, of: offers.length, p: offers[at][1] };
+  return at < 0 ? null : { rank: at + 1, of: offers.length, p: offers[at][1], cut: offers[at][3] };
 }
 
 /** Tokens that left the window since the step before: [from, to]. */
@@ -150,14 +162,12 @@ export function headEvidence(model, place, focus, refused) {
   // At a refused guess the question is what was offered in its place.
   const node = refused ? step.nodes[focus].parent : focus;
   const offers = offersAt(step, node);
-  const below = new Map();
-  step.nodes.forEach((n, i) => i && n.parent === node && below.set(n.token, i));
   const gone = lost(model, place.step);
   const all = gone ? model.sequence() : [];
   return {
     kind: "window",
     at: node,
-    offers: offers && offers.map(([token, p]) => ({ token, p, node: below.get(token) ?? -1 })),
+    offers: offers && offers.map(([token, p, became, cut]) => ({ token, p, node: became, cut })),
     rank: rankOf(step, node, step.nodes[node].pick),
     evidence,
     kept: kept(evidence),

@@ -1,5 +1,6 @@
 // Sentences about what a drafter head saw, and what that did to its draft.
-import { entriesAt, isBeyond, isPure, kept, offersAt, rankOf } from "./sight.js";
+import { costDecided } from "./costs.js";
+import { entriesAt, isBeyond, isPure, isSight, isStanding, kept, offersAt, rankOf } from "./sight.js";
 
 const say = (key, params = {}) => ({ key: `player.caption.sight.${key}`, params });
 const token = (id) => ({ token: id });
@@ -20,15 +21,16 @@ export function seen(model, step, index) {
   const dropped = params.n < count;
   const what = !dropped ? "all" : entries.length > 1 ? "sinks" : "pure";
   const parts = [also(`sees.${what}`, params)];
-  if (isPure(evidence)) parts.push(also(mode === "window_abs" ? "lemma_abs" : "lemma", { trained }));
+  const far = isBeyond(evidence);
+  if (isPure(evidence) && !isStanding(evidence)) parts.push(also("lemma"));
+  else if (isPure(evidence)) parts.push(also(far ? "told.pure" : "lemma_abs", { trained }));
   else if (dropped || mode === "reindex_only") {
-    const by = last[0] - last[2];
     const gap = last[0] - first[1];
     const spacing = { number: 1 / evidence.spacing, digits: 1 };
-    parts.push(also(`told.${mode}`, { ...params, by, gap, spacing }));
+    parts.push(also(`told.${mode}`, { ...params, gap, spacing }));
   }
-  if (!isPure(evidence))
-    parts.push(also(isBeyond(evidence) ? "beyond" : "within", { trained, distance: position(distance) }));
+  if (far || !isPure(evidence))
+    parts.push(also(far ? "beyond" : "within", { trained, distance: position(distance) }));
   if (evidence.truncated) parts.push(also("truncated"));
   return joined(parts);
 }
@@ -56,17 +58,25 @@ export function verify(model, step, index) {
   return say(hidden ? "verify_why" : "verify_why_all", params);
 }
 
+/** Why a step of a head has no guess: no room for one, or none that may be made, or that pays. */
+export function none(step) {
+  if (!isSight(step)) return say("none_why");
+  const root = token(step.nodes[0].token);
+  return say(costDecided(step) ? "none_why_cost" : "none_why_blocked", { root });
+}
+
 /** Why the token that the model wanted behind `end` was no guess, and whether sight is to blame. */
 export function because(step, end) {
   const { evidence, nodes } = step;
   const { trained, distance } = evidence;
   const wanted = token(nodes[end].pick);
   const found = rankOf(step, end, nodes[end].pick);
-  const params = { wanted, drafted: nodes.length - 1 };
+  const offers = offersAt(step, end);
   const parts = [];
-  if (found) parts.push(also("known", { ...params, rank: found.rank, p: { probability: found.p } }));
-  else if (offersAt(step, end)) parts.push(also("unknown", { ...params, n: offersAt(step, end).length }));
-  else parts.push(also("unasked", params));
+  if (found) {
+    const params = { wanted, n: nodes.length - 1, rank: found.rank, p: { probability: found.p } };
+    parts.push(also(`known.${found.cut}`, params));
+  } else parts.push(offers ? also("unknown", { wanted, n: offers.length }) : also("unasked", { wanted }));
   if (isBeyond(evidence)) parts.push(also("far", { trained, distance: position(distance) }));
   if (evidence.truncated) parts.push(also("truncated"));
   return joined(parts);

@@ -22,8 +22,8 @@ export class Branches {
   build(tree, placed) {
     const { player } = this;
     const { chips: painter } = this;
-    // Many guesses leave no room for figures between the rows: the tooltip has them.
-    const crowded = tree.nodes.length > 30 || player.narrow;
+    // Close rows leave no room for figures between them: the tooltip has them.
+    const crowded = placed.dense || player.narrow;
     const edges = s("g", { class: "edges" });
     const chips = s("g", { class: "chips" });
     this.parts = new Map();

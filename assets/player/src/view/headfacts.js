@@ -22,8 +22,7 @@ export class HeadFacts {
   /** Whether the head had offered what the model wanted. */
   known(m) {
     const params = { rank: m.rank?.rank ?? 0, p: { probability: m.rank?.p ?? 0 }, n: m.offers?.length ?? 0 };
-    const node = m.offers?.find((o) => o.token === m.wanted.token)?.node ?? -1;
-    const key = m.rank ? (node >= 0 ? "had" : "had_cut") : m.offers ? "had_not" : "unasked";
+    const key = m.rank ? (m.rank.cut ? `cut.${m.rank.cut}` : "had") : m.offers ? "had_not" : "unasked";
     return h("p", { class: "knew" }, this.say(key, params));
   }
 
@@ -32,10 +31,10 @@ export class HeadFacts {
     if (!m.offers) return null;
     const { model, strings } = this.player;
     const want = m.wanted?.token;
-    const rows = m.offers.map(({ token, p, node }) => {
+    const rows = m.offers.map(({ token, p, cut }) => {
       const row = h(
         "tr",
-        { class: `${node < 0 ? "cut" : "kept"}${token === want ? " wanted" : ""}` },
+        { class: `${cut ? "cut" : "kept"}${token === want ? " wanted" : ""}` },
         h(
           "th",
           { scope: "row" },
@@ -46,7 +45,7 @@ export class HeadFacts {
         ),
         h("td", { class: "meter" }, h("i", { class: "fill" })),
         h("td", { class: "num" }, strings.prob(p)),
-        h("td", { class: "why-cut" }, strings.say(node < 0 ? "player.head.not_drafted" : "player.cut.kept")),
+        h("td", { class: "why-cut" }, strings.say(`player.cut.${cut || "kept"}`)),
       );
       row.querySelector(".fill").style.setProperty("width", `${Math.max(2, 100 * p).toFixed(0)}%`);
       return row;
@@ -77,7 +76,10 @@ export class HeadFacts {
         trained: evidence.trained,
       })],
       ["cache", m.kept < m.count ? this.say("cache_of", { kb: size(kb), all: size(whole) }) : this.say("cache_kb", { kb: size(kb) })],
-      ["considered", this.say("considered_of", { n: evidence.considered, levels: evidence.levels })],
+      ["considered", this.say("considered_of", {
+        n: evidence.considered,
+        passes: { say: "player.now_passes", params: { n: evidence.levels } },
+      })],
     ];
     return h(
       "div",

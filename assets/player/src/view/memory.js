@@ -81,11 +81,11 @@ export class Memory {
     if (m.kind === "memory") parts.push(...this.#levels(m));
     if (m.kind === "tree") parts.push(h("p", { class: "quiet" }, this.say("memory_missing")));
     if (m.copied) parts.push(this.#span(m.copied));
-    if (m.kind === "memory") {
+    if (m.kind === "memory" || m.kind === "window") {
       const { model, scene } = this.player;
       parts.push(sizeFact(this.player, model.decoder.steps[scene.place.step]));
-      parts.push(this.levels.sofar(m));
     }
+    if (m.kind === "memory") parts.push(this.levels.sofar(m));
     parts.push(this.#expert(m));
     return parts;
   }

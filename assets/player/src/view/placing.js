@@ -2,6 +2,7 @@
 import { layout } from "../layout.js";
 
 export const PAD = 12;
+const LOW = 240; // px
 const MOST = 400; // layouts kept: they are small, but a run may have thousands of steps
 
 export class Placing {
@@ -23,7 +24,8 @@ export class Placing {
     if (!found) {
       const phone = this.player.narrow;
       const font = this.chips.font;
-      const dense = tree.nodes.length > 30;
+      // Many rows stand closer, and so do all on a low stage: a tree seen whole tells more.
+      const dense = tree.nodes.length > 30 || (tree.nodes.length > 8 && size.height < LOW);
       const stage = {
         width: size.width - 2 * PAD,
         height: size.height - 2 * PAD,
@@ -37,7 +39,7 @@ export class Placing {
       const place = (k, tight = false, lines = phone) => {
         const items = this.chips.items(tree, k, tight ? 6 : null);
         const room = { ...stage, gap: tight ? 1.2 : 2.2, down: lines };
-        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines };
+        const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines, dense };
         made.story = story(tree, made.boxes);
         // However large the tree: where it came from and where it went are seen at once.
         if (!phone)

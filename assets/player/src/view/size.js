@@ -20,7 +20,7 @@ export function sizeFact(player, step) {
     more: strings.num(size.more, size.more < 0.1 ? 3 : 2),
   };
   const told = size.guesses
-    ? `${strings.say("player.size.best", params)} ${strings.say("player.size.more", params)}`
+    ? `${strings.say(`player.size.${size.lesson > 0 ? "best" : "plain"}`, params)} ${strings.say("player.size.more", params)}`
     : strings.say("player.size.none", params);
   return h(
     "div",
