@@ -31,6 +31,11 @@ class Unsupported(InputError):
 TEXT_LIMIT = 2 * 2**20
 
 
+def text_size(text: str) -> int:
+    """Bytes of ``text``, counted in UTF-8 wherever it came from; half a character has three."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def check_size(name: str, size: int) -> None:
     """Raise InputError when ``size`` bytes of ``name`` are more text than is read."""
     if size > TEXT_LIMIT:
