@@ -70,13 +70,16 @@ class Capture:
     ``prompt_rows``: which prompt positions to score in prefill: only the last one, the first
     occurrence of every distinct token, or all of them (the last one always, as the last row).
     ``head``: the drafter head that is to draft from the target's states, named as ``HeadModel``
-    has it; the session is then a :class:`HeadSession`.
+    has it; the session is then a :class:`HeadSession`. ``kept``: which entries of the prompt that
+    head will look at; the states of all others are dropped while the prompt is read. None: all may
+    be asked for.
     """
 
     top_k: int = 8
     full_entropy: bool = False
     prompt_rows: Literal["last", "distinct", "all"] = "last"
     head: str | None = None
+    kept: Bounds | None = None
 
 
 @dataclass(frozen=True)
