@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from specviz.files import named_folder
-from specviz.models import heads
+from specviz.jobs import Job, run
+from specviz.models import heads, registry
 from specviz.models.base import InputError
-from specviz.models.entries import BUILT_IN, SMOLLM2_HUB
+from specviz.models.eagle_heads import Heads
+from specviz.models.entries import BUILT_IN, SMOLLM2_HUB, Entry
+from specviz.trace import Progress
 from tests.models.tiny import model
 from tests.tiny_head import head_folder
 
@@ -50,3 +55,51 @@ def test_a_folder_of_ones_own_is_found_from_home(
     assert heads.named("~/mine").folder == folder
     assert model().head("~/mine").label == "mine"
     assert named_folder("") is None
+
+
+def test_loading_a_head_is_a_stage_that_can_be_left_and_comes_before_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, let_go, begun, encoded = model(), threading.Event(), threading.Event(), []
+    read, encode = Heads._read, target.encode
+
+    def slow(self: Heads, head: heads.Head) -> Any:
+        begun.set()
+        assert let_go.wait(20)
+        return read(self, head)
+
+    monkeypatch.setattr(Heads, "_read", slow)
+    monkeypatch.setattr(target, "encode", lambda given: encoded.append(1) or encode(given))
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    registry.register(Entry(label="tiny", title="tiny", load=lambda device, kind: target))
+    knobs = {"head": str(head_folder(tmp_path / "head"))}
+    job = Job("tiny", "window", "The house", knobs=knobs, dtype="float64", max_new_tokens=6)
+    load = Progress(stage="load", done=0, total=1)
+    left = run(job)
+    assert [next(left) for _ in range(4)] == [load] * 4
+    assert begun.wait(5) and encoded == []
+    left.close()
+    # Loading goes on, and the next run has to wait for it: it changes settings of the process.
+    later = run(job)
+    assert [next(later) for _ in range(3)] == [load] * 3
+    let_go.set()
+    stages = [e.stage if isinstance(e, Progress) else e.type for e in later]
+    assert [s for s in dict.fromkeys(stages) if s != "load"][:4] == [
+        "encode", "measure", "header", "prefill",
+    ]  # fmt: skip
+    assert encoded == [1]
+
+
+def test_what_a_head_cannot_do_is_said_before_the_text_is_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = model()
+    monkeypatch.setattr(target, "encode", lambda given: pytest.fail("encoded in vain"))
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    registry.register(Entry(label="tiny", title="tiny", load=lambda device, kind: target))
+    knobs = {"head": str(head_folder(tmp_path / "head")), "window": 60}
+    job = Job("tiny", "window", "The house", knobs=knobs, dtype="float64")
+    with pytest.raises(
+        InputError, match=r"^4 sinks, a window of 60 and 4 levels take 69 positions"
+    ):
+        list(run(job))
