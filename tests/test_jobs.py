@@ -310,7 +310,9 @@ def test_a_tokenizer_has_its_time_and_what_it_disturbs_afterwards_is_said(
     )
     assert disturbed.check == Check(equal=True)
     model.let_go.set()
+    until = time.monotonic() + 20
     while any(left for _, left in jobs._turns.values()):
+        assert time.monotonic() < until
         time.sleep(0.01)
     assert Trace(tuple(stored(JOB))).run("decoder").header.notes == ()
 

@@ -79,7 +79,11 @@ def test_loading_a_head_is_a_stage_that_can_be_left_and_comes_before_the_text(
     assert [next(left) for _ in range(4)] == [load] * 4
     assert begun.wait(5) and encoded == []
     left.close()
-    # Loading goes on, and the next run has to wait for it: it changes settings of the process.
+    # Loading goes on, and the next run has to wait for it, also one of another model: it changes
+    # settings of the whole process.
+    other = run(Job("toy", prompt="This is", max_new_tokens=4))
+    assert [next(other) for _ in range(3)] == [load] * 3
+    other.close()
     later = run(job)
     assert [next(later) for _ in range(3)] == [load] * 3
     let_go.set()
