@@ -14,7 +14,7 @@ from specviz.drafters import DRAFTERS, knobs_of
 from specviz.drafters.base import KnobValue
 from specviz.evidence import WindowEvidence
 from specviz.trace import Run
-from specviz.windows import BOUNDED
+from specviz.windows import BOUNDED, Bounds
 
 Knobs = dict[str, KnobValue]
 Setting = Callable[[Knobs, Run], Knobs]
@@ -106,6 +106,26 @@ def _half_window(knobs: Knobs, run: Run) -> Knobs:
     return {"window": max(1, max(seen) // 2)} if seen else {}
 
 
+def _same_window(setting: Setting) -> Setting:
+    """``setting`` with the window of the run, as far as the head's range still has room for it."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        changed = setting(knobs, run)
+        head = run.header.head
+        if head is None or all(knobs[name] == value for name, value in changed.items()):
+            return {}
+        was, most = (
+            Bounds.of(
+                "slot", int(k["sinks"]), int(k["window"]), int(k["depth"]), head.trained,
+                head.window,
+            ).window
+            for k in (knobs, {**knobs, **changed, "window": 0})
+        )  # fmt: skip
+        return {**changed, "window": max(1, min(was, most))}
+
+    return make
+
+
 def _truncated(knobs: Knobs, run: Run) -> Knobs:
     """Only where there is a bound, so that the states could be other ones."""
     return {"features": "truncated"} if any(_bounded(s.evidence) for s in run.steps) else {}
@@ -194,10 +214,10 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("see-all-pressed", _set(mode="reindex_only", features="full")),
         Change("true-positions", _set(mode="window_abs")),
         Change("told-positions", _set(mode="slot")),
-        Change("no-sinks", _set(sinks=0)),
+        Change("no-sinks", _same_window(_set(sinks=0))),
         Change("half-window", _half_window),
         Change("truncated-features", _truncated),
-        Change("deeper", _scaled("window", "depth", 2)),
-        Change("shallower", _scaled("window", "depth", 0.5)),
+        Change("deeper", _same_window(_scaled("window", "depth", 2))),
+        Change("shallower", _same_window(_scaled("window", "depth", 0.5))),
     ),
 }

@@ -28,7 +28,7 @@ from specviz.drafters.memory import Snapshot
 from specviz.equality import judge
 from specviz.inputs import check_prompt, check_text, document_prompt, joined
 from specviz.models import registry
-from specviz.models.base import HeadModel, InputError, Inputs, Message, Model
+from specviz.models.base import InputError, Inputs, Message, Model
 from specviz.trace import (
     Check,
     Costs,
@@ -246,12 +246,9 @@ def _header(
     lasting = drafter.persistent
     reach = len(inputs.tokens) + job.max_new_tokens
     notes = (*job.notes, *inputs.notes, *drafter.remarks(reach))
-    head = None
-    if "head" in drafter.needs:
-        assert isinstance(model, HeadModel)
-        facts = model.head(str(knobs["head"]))
-        head = UsedHead(**asdict(facts))
-        identity.append(facts.digest)
+    used = drafter.used_head()
+    if used is not None:
+        identity.append(used.digest)
     return Header(
         role=role,
         run=hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12],
@@ -271,7 +268,7 @@ def _header(
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
         notes=notes if role == "decoder" else (),
-        head=head,
+        head=UsedHead(**asdict(used)) if used else None,
         scope=job.scope if lasting else None,
         memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
     )

@@ -72,13 +72,14 @@ class Costs(Record):
 
 class UsedHead(Record):
     """The head that drafted: ``trained`` for so many positions, guessing among ``vocabulary``
-    tokens, ``size`` weights."""
+    tokens, ``size`` weights, made to look back at ``window`` entries (None: at all)."""
 
     label: str
     digest: str
     trained: Index
     vocabulary: Index
     size: Index
+    window: Index | None = None
 
 
 class Header(_Event):

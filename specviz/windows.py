@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 Mode = Literal["full", "window_abs", "slot", "shift", "reindex_only"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 BOUNDED: tuple[Mode, ...] = ("window_abs", "slot", "shift")
+STANDING: tuple[Mode, ...] = ("full", "window_abs", "shift")
 
 
 class Stretch(NamedTuple):
@@ -58,10 +59,11 @@ class Bounds:
 
     ``full``: everything, where it stands. ``window_abs``: the first ``sinks`` and the last
     ``window`` entries, where they stand. ``slot``: the same, counted from 0 without the gap
-    between them. ``shift``: the window is moved towards the sinks as a whole, which comes to the
-    same positions in another way. ``reindex_only``: everything, pressed together so that a draft
-    of ``depth`` levels still ends within ``trained`` positions (position interpolation, arXiv
-    2306.15595).
+    between them. ``shift``: the window stays where it stands, and the sinks are moved up to it,
+    which moves all positions of ``slot`` by the same amount and so changes no score (RoPE sees
+    distances alone), while only the sinks are turned anew. ``reindex_only``: everything, pressed
+    together so that a draft of ``depth`` levels still ends within ``trained`` positions (position
+    interpolation, arXiv 2306.15595).
     """
 
     mode: Mode
@@ -69,6 +71,21 @@ class Bounds:
     window: int
     depth: int
     trained: int
+
+    @classmethod
+    def of(
+        cls,
+        mode: Mode,
+        sinks: int,
+        window: int,
+        depth: int,
+        trained: int,
+        made_for: int | None = None,
+    ) -> Bounds:
+        """Where ``window`` is 0, with the one that the head was ``made_for``, None for none, or as
+        large a one as the trained range has room for."""
+        most = widest(sinks, depth, trained)
+        return cls(mode, sinks, window or min(most, made_for or most), depth, trained)
 
     @property
     def bounded(self) -> bool:
@@ -86,13 +103,21 @@ class Bounds:
         sinks, window = self.kept(count)
         step = 1.0
         start = float(window.start)
-        if self.mode in ("slot", "shift"):
+        first = 0.0
+        if self.mode == "slot":
             start = float(len(sinks))
+        elif self.mode == "shift":
+            first = start - len(sinks)
         elif self.mode == "reindex_only":
             step = min(1.0, self.trained / (count + self.depth))
-        found = [Stretch(0, len(sinks), 0.0, 1.0)] if sinks else []
+        found = [Stretch(0, len(sinks), first, 1.0)] if sinks else []
         found.append(Stretch(window.start, len(window), start, step))
         return Sight(tuple(found), start + (len(window) - 1) * step, step)
+
+    @property
+    def standing(self) -> bool:
+        """Whether an entry of the window keeps its position from one round to the next."""
+        return self.mode in STANDING
 
     @property
     def needed(self) -> int:

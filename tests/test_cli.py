@@ -197,7 +197,7 @@ def test_knobs_reach_the_decoder(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["--prompt", "a", "--decoder", "magic"],
             "There is no decoder 'magic': choose one of recap, token_recycling, prompt_lookup, "
-            "das_wave, das, autoregressive.",
+            "window, das_wave, das, autoregressive.",
         ),
         (
             ["--prompt", "a", "--model", "magic"],

@@ -188,7 +188,8 @@ def test_positions_beyond_the_trained_range_are_said(
     registry.register(Entry(label="far", title="far", load=lambda device, kind: target))
     given = {"prompt": "a" * 100, "dtype": "float64", "baseline": False}
     beyond = job("far", folder, knobs={"head": str(folder), "mode": "full"}, **given).run()
-    (note,) = [n for n in beyond.header.notes if n.startswith("Draft positions go beyond the 64")]
+    said = "Draft positions can go beyond the 64 "
+    (note,) = [n for n in beyond.header.notes if n.startswith(said)]
     reach = len(beyond.header.tokens) + 30 - 2 + 4
     assert note.endswith(f"up to a distance of {reach}.")
     within = job("far", folder, **given).run()
@@ -209,6 +210,7 @@ def test_every_named_change_of_a_run_with_a_head_gives_the_same_text(
     names = {c.name for c in offered(first)}
     assert names == {c.name for c in CHANGES["window"]} - {"told-positions"}
     assert change(first, ["half-window"]).knobs["window"] == 10
+    assert change(first, ["no-sinks"]).knobs["window"] == 20  # one mechanism at a time
     for name in names:
         assert strings()[f"whatif.{name}"].endswith("?")
         _, found = outcome(run_counterfactual(first, (name,)))

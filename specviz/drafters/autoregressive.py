@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from specviz.budget import Curve
 from specviz.drafters.base import Draft
 from specviz.evidence import Evidence
-from specviz.models.base import Capture, Model, Scores, Session
+from specviz.models.base import Capture, HeadFacts, Model, Scores, Session
 from specviz.trace import Header, Prefill, Step
 
 
@@ -29,6 +29,9 @@ class Autoregressive:
 
     def remarks(self, tokens: int) -> tuple[str, ...]:
         return ()
+
+    def used_head(self) -> HeadFacts | None:
+        return None
 
     def capture(self) -> Capture:
         return Capture()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from specviz.budget import Curve
 from specviz.evidence import Evidence
-from specviz.models.base import Capture, InputError, Model, Scores, Session
+from specviz.models.base import Capture, HeadFacts, InputError, Model, Scores, Session
 from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 
@@ -137,6 +137,10 @@ class Drafter(Protocol):
     def remarks(self, tokens: int) -> tuple[str, ...]:
         """What a person should know of a run with these knobs that comes to ``tokens`` in all, one
         sentence each; asked after ``check``."""
+        ...
+
+    def used_head(self) -> HeadFacts | None:
+        """The drafter head that these knobs use, None without one; asked after ``check``."""
         ...
 
     def capture(self) -> Capture:

@@ -26,7 +26,7 @@ from specviz.drafters.mixture import Settings, copied_option, mix
 from specviz.drafters.prompt_lookup import span
 from specviz.drafters.spans import Match, SpanIndex
 from specviz.evidence import MemoryEvidence, Tally, Written
-from specviz.models.base import Capture, InputError, Model, Scores, Session
+from specviz.models.base import Capture, HeadFacts, InputError, Model, Scores, Session
 from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 
@@ -282,6 +282,9 @@ class Recycling:
 
     def remarks(self, tokens: int) -> tuple[str, ...]:
         return ()
+
+    def used_head(self) -> HeadFacts | None:
+        return None
 
     def capture(self) -> Capture:
         return self.memory.capture()

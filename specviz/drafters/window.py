@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from specviz.budget import Curve, best_size
@@ -83,18 +83,28 @@ class Window(Autoregressive):
     size: int = knob(16, "Guesses to verify at most; costs may allow fewer.", 1, LARGEST)
     least: float = knob(0.05, "Probability below which no branch is drafted further.", 0.0, 1.0)
     head: str = knob("", "Another head: its label, folder or hub id; empty for the model's own.")
+    trained: int = knob(
+        0, "Positions that the head was trained for; 0: as its files say, where a converted head "
+        "may name the target's context.", 0, LONGEST,
+    )  # fmt: skip
 
     def check(self, model: Model) -> None:
         assert isinstance(model, HeadModel)
-        self._bounds = self._bounded(model.head(self.head))
+        self._settle(model.head(self.head))
+
+    def _settle(self, facts: HeadFacts) -> None:
+        self._facts = replace(facts, trained=self.trained or facts.trained)
+        self._bounds = self._bounded(self._facts)
+
+    def used_head(self) -> HeadFacts | None:
+        return self._facts
 
     def _bounded(self, facts: HeadFacts) -> Bounds:
         """Sinks and window for a head; raises InputError where they leave its range."""
         most = widest(self.sinks, self.depth, facts.trained)
-        bounds = Bounds(
-            cast(Mode, self.mode), self.sinks, self.window or most, self.depth, facts.trained
-        )
-        if most < 1:
+        mode = cast(Mode, self.mode)
+        bounds = Bounds.of(mode, self.sinks, self.window, self.depth, facts.trained, facts.window)
+        if most < 1 and bounds.bounded and not self.window:
             raise InputError(
                 f"{self.sinks} sinks and {self.depth} levels leave no room for a window in the "
                 f"{facts.trained} positions that {facts.label} was trained for: give fewer."
@@ -116,14 +126,20 @@ class Window(Autoregressive):
         return Capture(head=self.head, kept=self._bounds)
 
     def remarks(self, tokens: int) -> tuple[str, ...]:
-        bounds = self._bounds
-        reach = bounds.sight(max(1, tokens - 1)).distance(self.depth)
-        if reach < bounds.trained:
-            return ()
-        return (
-            f"Draft positions go beyond the {bounds.trained} that the head was trained for, up to "
-            f"a distance of {reach:.0f}.",
-        )
+        bounds, found = self._bounds, []
+        sight = bounds.sight(max(1, tokens - 1))
+        if (reach := sight.distance(self.depth)) >= bounds.trained:
+            found.append(
+                f"Draft positions can go beyond the {bounds.trained} that the head was trained "
+                f"for, up to a distance of {reach:.0f}."
+            )
+        own = self._facts.window
+        if own is not None and own < sight.stretches[-1].length:
+            found.append(
+                f"The head was made for a window of {own} entries, here it can see "
+                f"{sight.stretches[-1].length}."
+            )
+        return tuple(found)
 
     def start(
         self, session: Session, prompt: Sequence[int], scores: Scores, costs: Curve | None = None

@@ -316,13 +316,15 @@ class Offers(NamedTuple):
 @dataclass(frozen=True)
 class HeadFacts:
     """``trained``: positions that a head has learned with. ``vocabulary``: tokens that it can
-    guess. ``digest``: of its weights. ``size``: number of its weights."""
+    guess. ``digest``: of its weights. ``size``: number of its weights. ``window``: entries that it
+    was made to look back at, None for all."""
 
     label: str
     digest: str
     trained: int
     vocabulary: int
     size: int
+    window: int | None = None
 
 
 @runtime_checkable

@@ -38,6 +38,10 @@ class Rows:
         self._store[:, at:end] = rows
         self.count = end
 
+    def cut(self, count: int) -> None:
+        """Forget what is behind the first ``count`` rows."""
+        self.count = min(self.count, count)
+
     def close_gap(self, start: int, end: int) -> None:
         """Drop the rows from ``start`` to ``end``: what follows moves up."""
         moved = self._store[:, end : self.count].clone()
@@ -57,7 +61,7 @@ class DraftCache:
         self._raw, self._values = (Rows(heads, width, like) for _ in range(2))
         self.keys, self.values = (Rows(heads, width, like) for _ in range(2))
         self.seen = 0
-        self._still = 0  # leading rows of what is looked at that stay as they are
+        self._looked = range(0), range(0)  # sinks and window of the last look
         self.sight = Sight((), -1.0, 1.0)
 
     @property
@@ -89,21 +93,32 @@ class DraftCache:
         """Drop what the bounds drop, and turn every key that stays to its position."""
         self.sight = self.bounds.sight(self.seen)
         sinks, window = self.bounds.kept(self.seen)
+        turned = self._kept_turned(sinks, window)
         spare = self._raw.count - len(sinks) - len(window)
         if spare > SLACK:
             self._raw.close_gap(len(sinks), len(sinks) + spare)
             self._values.close_gap(len(sinks), len(sinks) + spare)
             spare = 0
-        total = len(sinks) + len(window)
-        start = len(sinks) + spare
-        # Entries that stand still are turned only once: the cost of `full` is not to be overstated.
-        first = min(self._still, total) if self.bounds.mode == "full" else 0
-        if first == 0 and sinks:
-            self._turn(0, len(sinks), 0)
-        behind = max(first, len(sinks))
-        self._turn(start + behind - len(sinks), start + total - len(sinks), behind)
-        self._still = total
+        self._turn(0, len(sinks), 0)
+        behind = len(sinks) + turned
+        self._turn(behind + spare, len(sinks) + len(window) + spare, behind)
+        self._looked = sinks, window
         return self.sight
+
+    def _kept_turned(self, sinks: range, window: range) -> int:
+        """How many entries of ``window`` are turned already, moved to where they will be looked at.
+
+        Entries that stand still are turned only once, or the cost of such modes were overstated.
+        """
+        old_sinks, old = self._looked
+        kept = max(0, old.stop - window.start) if self.bounds.standing else 0
+        total = len(old_sinks) + len(old)
+        gap = total - kept - len(sinks)
+        for rows in (self.keys, self.values):
+            rows.cut(total)
+            if kept and gap:
+                rows.close_gap(len(sinks), len(sinks) + gap)
+        return kept
 
     def _turn(self, start: int, end: int, at: int) -> None:
         """Copy stored rows from ``start`` to ``end`` to where the head looks, from ``at`` on."""

@@ -79,6 +79,8 @@ def read_head_config(facts: dict[str, Any], layers: int, label: str) -> HeadConf
         norm_eps=_positive("rms_norm_eps", inner.get("rms_norm_eps", 1e-6), label),
         max_positions=sizes["max_position_embeddings"],
         attention_bias=_switch(inner, "attention_bias", label),
+        window=_window(inner, label),
+        own_embeddings=_switch(given, "embed_requires_grad", label),
         **{name: _switch(given, name, label) for name in SWITCHES},
     )
 
@@ -117,6 +119,17 @@ def _aux_layers(given: dict[str, Any], layers: int, label: str) -> tuple[int, ..
         wish = f"one to eight layers below {layers}, the number that the target has"
         raise _odd("eagle_aux_hidden_state_layer_ids", ids, wish, label)
     return tuple(ids)
+
+
+def _window(inner: dict[str, Any], label: str) -> int | None:
+    """The entries that the only layer looks back at (speculators: of a Qwen3 or Llama layer)."""
+    size, kinds = inner.get("sliding_window"), inner.get("layer_types")
+    on = inner.get("use_sliding_window", True) if kinds is None else "sliding_attention" in kinds
+    if size is None or not on:
+        return None
+    if type(size) is not int or size < 1:
+        raise _odd("sliding_window", size, "a whole number above 0", label)
+    return size
 
 
 def _rope(inner: dict[str, Any], label: str) -> Rope:

@@ -36,7 +36,7 @@ class EagleEngine:
     """See ``HeadEngine``. ``embedding`` [vocabulary, hidden]: the target's."""
 
     def __init__(self, head: EagleHead, embedding: Tensor, target: Target) -> None:
-        self.head, self.embedding, self.target = head, embedding, target
+        self.head, self.embedding, self.target = head, head.embeddings(embedding), target
         self._ids = head.target_ids()
         self._truncated = False
         self._sinks = torch.empty(0)
@@ -85,6 +85,7 @@ class EagleEngine:
         cache = self._held
         new = len(context) - 1 - cache.seen
         assert new > 0, "nothing new was committed"
+        self._within(cache.bounds.sight(len(context) - 1).farthest(cache.bounds.depth))
         features = self.target.take_features()
         assert len(features) in (new, len(cache.wanted(new))), "features of other tokens"
         if self._truncated:
@@ -99,7 +100,6 @@ class EagleEngine:
         keys, values = self.head.midlayer.self_attn.entries(x)
         cache.append(keys[0], values[0], new)
         sight = cache.arrange()
-        self._within(sight.farthest(cache.bounds.depth))
         self._states, self._depths, self._seen = [], [], []
         self._root, offers = self._out(state[:, -1:], x[:, -1:], sight.tip, None, top)
         return offers[0]
@@ -125,7 +125,6 @@ class EagleEngine:
         state = torch.stack([self._states[p] if p >= 0 else self._root for p in parents])[None]
         x = self._joined(state, tokens)
         at = cache.sight.farthest(depth)
-        self._within(at)
         keys, values = self.head.midlayer.self_attn.entries(x)
         places = torch.full((len(tokens),), at, dtype=torch.float64)
         cache.keys.put(rotate(keys[0], places, cache.rope), cache.entries + first)
@@ -177,9 +176,10 @@ class EagleEngine:
             for tokens, values in zip(ids.tolist(), best.values.tolist(), strict=True)
         )
 
-    def _within(self, position: float) -> None:
+    @staticmethod
+    def _within(position: float) -> None:
         if position >= LAST_POSITION:
             raise InputError(
                 f"The drafter would stand at position {position:.0f}, positions end at "
-                f"{LAST_POSITION}: choose a mode with a window."
+                f"{LAST_POSITION}: choose the mode slot."
             )

@@ -78,5 +78,6 @@ class Heads:
             trained=loaded.config.max_positions,
             vocabulary=loaded.config.draft_vocab_size,
             size=size,
+            window=loaded.config.window,
         )
         return loaded, facts

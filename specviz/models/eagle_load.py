@@ -16,8 +16,9 @@ from specviz.models.raven_config import json_object, some
 
 FILES = ["*.safetensors", "pytorch_model*.bin", "config.json"]
 LAYER, THEIRS = "midlayer.", "layers.0."  # SafeAILab's name of the layer, that of speculators
-# The target's own, or kept by other programs: never needed here.
-IGNORED = {"embed_tokens.weight", "verifier_lm_head.weight", "verifier_norm.weight"}
+# The target's own, or kept by other programs: not needed here.
+EMBEDDINGS = "embed_tokens.weight"  # but where a head was trained with its own
+IGNORED = {"verifier_lm_head.weight", "verifier_norm.weight"}
 MAPS = {"d2t", "t2d"}  # left out where both vocabularies are the same
 FIX = "choose the head that was trained for this target, in the SafeAILab or speculators format."
 
@@ -32,6 +33,8 @@ def load_head(
     config = read_head_config(json_object(folder / "config.json", label), layers, label)
     _fit(config, hidden, vocabulary, label)
     state = _tensors(folder, label)
+    if not config.own_embeddings:
+        state.pop(EMBEDDINGS, None)
     with torch.device("meta"):
         head = EagleHead(config)
     _compare(head, state, label)

@@ -24,7 +24,9 @@ class HeadConfig:
     ``aux_layers``: the target's layers whose inputs are the features. ``norm_before_residual``: the
     residual is the normed state. ``norm_before_fc``: one norm over all features together.
     ``fc_norm``: one norm for each feature. ``norm_output``: the state that is carried on is normed.
-    ``max_positions``: positions that the head was trained for, as its file says.
+    ``max_positions``: positions that the head was trained for, as its file says. ``window``:
+    entries that it looked back at then, None for all. ``own_embeddings``: it does not use the
+    target's.
     """
 
     hidden_size: int
@@ -44,6 +46,8 @@ class HeadConfig:
     norm_before_fc: bool = False
     fc_norm: bool = False
     norm_output: bool = False
+    window: int | None = None
+    own_embeddings: bool = False
 
     @property
     def feature_width(self) -> int:
@@ -122,7 +126,8 @@ class Layer(nn.Module):
 
 
 class EagleHead(nn.Module):
-    """The whole head. Embeddings are the target's: callers give them, nothing here stores them.
+    """The whole head. Embeddings are the target's: callers give them, and nothing here stores any
+    but those that a head was trained with (``own_embeddings``).
 
     ``d2t`` [draft vocabulary]: what to add to a draft id to get the target's. ``t2d`` [vocabulary]:
     which of the target's tokens can be guessed.
@@ -134,6 +139,8 @@ class EagleHead(nn.Module):
     def __init__(self, config: HeadConfig) -> None:
         super().__init__()
         self.config = config
+        if config.own_embeddings:
+            self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         self.fc = nn.Linear(config.feature_width, config.hidden_size, bias=False)
         if config.norm_before_fc:
             self.input_norm = Norm(config.feature_width, config.norm_eps)
@@ -170,6 +177,10 @@ class EagleHead(nn.Module):
         self.d2t.copy_(tokens - torch.arange(len(tokens)))
         self.t2d.zero_()
         self.t2d[tokens] = True
+
+    def embeddings(self, target: Tensor) -> Tensor:
+        """What this head reads tokens with [vocabulary, hidden]; ``target``: the target's."""
+        return self.embed_tokens.weight if self.config.own_embeddings else target
 
     @property
     def device(self) -> torch.device:

@@ -22,7 +22,7 @@ from specviz.models.hf import HFModel
 from specviz.training.eagle_batches import batches
 from specviz.training.eagle_features import Shards
 from specviz.training.eagle_look import reach
-from specviz.training.eagle_steps import STEPS, loss_of
+from specviz.training.eagle_steps import loss_of
 from specviz.training.eagle_weights import fresh, load, most_frequent, save
 from specviz.training.steps import History, Run, optimizers, train
 from specviz.training.workers import Workers
@@ -43,6 +43,7 @@ def main(
     tokens: Annotated[int, typer.Option(help="in a batch, about")] = 3000,
     longest: Annotated[int, typer.Option(help="positions that the head is trained for")] = 256,
     vocabulary: Annotated[int, typer.Option(help="tokens that it can guess")] = 4096,
+    ahead: Annotated[int, typer.Option(min=1, help="guesses in a row that are taught")] = 4,
     seed: int = 1,
     look_only: Annotated[bool, typer.Option("--look", help="train nothing")] = False,
 ) -> None:
@@ -67,12 +68,12 @@ def main(
     if not look_only:
         workers = Workers.join()
         torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
-        stream = batches(shards, tokens, longest, STEPS, random.Random(seed + workers.rank))
+        stream = batches(shards, tokens, longest, ahead, random.Random(seed + workers.rank))
         output: Tensor = net.get_output_embeddings().weight.detach()[head.target_ids()]
 
         def loss(_: float) -> tuple[Tensor, int]:
             batch = next(stream)
-            return loss_of(head, batch, embedding, output), int(batch.counts.sum())
+            return loss_of(head, batch, embedding, output, ahead), int(batch.counts.sum())
 
         def keep(seen: History) -> None:
             if workers.rank == 0:

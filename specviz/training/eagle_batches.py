@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from specviz.models.base import InputError
 from specviz.training.eagle_features import Example, Shards
 
 POOL = 32  # batches that are sorted by length together
@@ -71,6 +72,8 @@ def batches(
     Exchanges are cut to ``longest`` tokens.
     """
     numbers = chosen(shards, False, longest)
+    if not numbers:
+        raise InputError(f"No exchange has an answer within {longest} tokens: give more.")
     length = {i: min(longest, len(shards[i].tokens)) for i in numbers}
     while True:
         rng.shuffle(numbers)

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from specviz.models.base import InputError
 from specviz.models.eagle_net import EagleHead, rollout
 from specviz.training.eagle_batches import Batch, chosen, cut
 from specviz.training.eagle_features import Shards
@@ -34,6 +35,8 @@ class Reach:
 def reach(head: EagleHead, embedding: Tensor, shards: Shards, count: int, longest: int) -> Reach:
     """Of the first ``count`` held-out exchanges, cut to ``longest`` tokens."""
     numbers = chosen(shards, True, longest)[:count]
+    if not numbers:
+        raise InputError(f"No held-out exchange has an answer within {longest} tokens.")
     runs: list[Tensor] = []
     known: list[Tensor] = []
     head.eval()

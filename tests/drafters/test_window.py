@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,7 +81,7 @@ def drafted(
     drafter = create("window", {"depth": 3, "top_k": 2, "least": 0.0, **knobs})
     assert isinstance(drafter, Window)
     stage: Any = Stage(engine)
-    drafter._bounds = drafter._bounded(FACTS)
+    drafter._settle(stage.head(""))
     # Protocols with members of other types are no obstacle to what is tested here.
     drafter._engine, drafter._ends, drafter._blocked = engine, stage.eos_ids, stage.blocked_ids
     drafter._costs = costs
@@ -157,3 +158,36 @@ def test_what_cannot_be_is_refused_in_one_sentence(knobs: dict[str, Any], senten
 def test_a_window_as_wide_as_the_range_allows_is_the_default() -> None:
     assert drafted()[2]._bounds == Bounds("slot", 4, 56, 3, 64)
     assert drafted(mode="window_abs", window=500)[2]._bounds.window == 500
+
+
+def test_what_a_head_was_made_for_can_be_said_and_sets_the_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert drafted(trained=32)[2]._bounds == Bounds("slot", 4, 24, 3, 32)
+    assert drafted(trained=32)[2].used_head() == replace(FACTS, trained=32)
+    made_for = replace(FACTS, window=20)
+    monkeypatch.setattr(Stage, "head", lambda self, name: made_for)
+    assert drafted()[2]._bounds == Bounds("slot", 4, 20, 3, 64)
+    assert drafted(window=30)[2].remarks(500) == (
+        "The head was made for a window of 20 entries, here it can see 30.",
+    )
+    assert drafted(window=20)[2].remarks(500) == ()
+
+
+def test_a_run_that_can_leave_the_range_says_how_far() -> None:
+    assert drafted(mode="full")[2].remarks(62) == ()
+    assert drafted(mode="full")[2].remarks(63) == (
+        "Draft positions can go beyond the 64 that the head was trained for, up to a distance of "
+        "64.",
+    )
+    assert drafted(mode="shift")[2].remarks(5_000) == ()
+    assert drafted(mode="window_abs")[2].remarks(5_000) == (
+        "Draft positions can go beyond the 64 that the head was trained for, up to a distance of "
+        "5001.",
+    )
+
+
+def test_modes_without_a_window_need_no_room_for_one() -> None:
+    for mode in ("full", "reindex_only"):
+        assert drafted(mode=mode, sinks=60, depth=8)[2]._bounds.mode == mode
+    assert drafted(mode="window_abs", sinks=60, depth=8, window=9)[2]._bounds.window == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from specviz.models.eagle_cache import SLACK, DraftCache
 from specviz.models.eagle_engine import LAST_POSITION, EagleEngine
 from specviz.models.eagle_net import EagleHead
 from specviz.models.eagle_rope import USUAL, rotate
-from specviz.windows import MODES, Bounds
+from specviz.windows import MODES, Bounds, Mode
 from tests.plain_eagle import Plain
 from tests.tiny_head import CONFIG, VARIANTS, made
 
@@ -189,9 +190,65 @@ def test_moving_all_positions_alike_changes_no_score(count: int) -> None:
     # With sinks they are not: the gap between them and the window is closed.
     still, moved = (filled(Bounds(m, 2, 5, 3, 16), count, rows) for m in ("window_abs", "slot"))
     assert float((scores(still, query) - scores(moved, query)).abs().max()) > 1e-3
-    # And the two ways to close it come to the same.
+    # Moving the sinks up to the window is the same as moving the window back to the sinks.
     other = filled(Bounds("shift", 2, 5, 3, 16), count, rows)
-    assert torch.equal(scores(other, query), scores(moved, query))
+    assert other.sight.tip == count - 1 and moved.sight.tip == 6
+    assert float((scores(other, query) - scores(moved, query)).abs().max()) < 1e-9
+
+
+class Text(Sequence[int]):
+    """A context of so many tokens that nobody holds."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: Any) -> Any:
+        return (index * index + 3 * index) % CONFIG.vocab_size
+
+
+class Alike(Tape):
+    """A target with the same features at every position."""
+
+    def take_features(self) -> Tensor:
+        row = torch.linspace(-1, 1, CONFIG.feature_width, dtype=torch.float64)
+        taken, self.taken = self.taken, self.length
+        return row.expand(self.length - taken, -1)
+
+
+@pytest.mark.parametrize("count", [1_000, 100_000, 2_000_000])
+@pytest.mark.parametrize(
+    ("modes", "sinks", "same"),
+    [
+        (("slot", "shift"), 2, True),
+        (("window_abs", "slot"), 0, True),
+        (("window_abs", "shift"), 0, True),
+        (("window_abs", "slot"), 2, False),
+    ],
+)
+def test_moving_all_positions_alike_changes_no_draft(
+    modes: tuple[Mode, Mode], sinks: int, same: bool, count: int
+) -> None:
+    """The shift lemma through a whole head: three rounds, two levels of branches each."""
+    head, _ = made(fc_norm=True)
+    found: list[list[float]] = []
+    for mode in modes:
+        tape = Alike([])
+        engine = engine_of(head, tape, Bounds(mode, sinks, 7, 3, 16))
+        told: list[float] = []
+        for length in (count, count + 1, count + 4):
+            tape.length = length
+            offers = engine.follow(Text(length + 1), TOP)
+            levels = [offers, *engine.expand([-1, -1], offers.tokens[:2], TOP)]
+            levels += engine.expand([0, 1, 1], levels[1].tokens[:3], TOP)
+            for level in levels:
+                told += [p for _, p in sorted(zip(level.tokens, level.logps, strict=True))]
+        found.append(told)
+    gap = max(abs(a - b) for a, b in zip(*found, strict=True))
+    assert len(found[0]) == 3 * 6 * TOP
+    assert gap < 1e-9 if same else gap > 1e-4
 
 
 def test_what_is_dropped_is_moved_out_before_it_piles_up() -> None:
@@ -208,11 +265,20 @@ def test_what_is_dropped_is_moved_out_before_it_piles_up() -> None:
         assert cache._raw.count <= SLACK + 10
 
 
-def test_a_position_that_floats_cannot_tell_apart_is_refused() -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_a_position_that_floats_cannot_tell_apart_is_refused(mode: Mode) -> None:
     head, _ = made()
     tape = Tape([3, 1, 4])
     tape.length = 2
-    engine = engine_of(head, tape, Bounds("full", 0, 9, 2, 16))
-    engine._held.seen = LAST_POSITION
-    with pytest.raises((InputError, AssertionError)):
-        engine.follow([0] * 3, 1)
+    engine = engine_of(head, tape, Bounds(mode, 2, 9, 4, 16))
+    if mode in ("slot", "reindex_only"):  # positions come from 0 again
+        with pytest.raises(AssertionError, match=r"^features of other tokens"):
+            engine.follow(Text(LAST_POSITION), 1)
+        return
+    expected = (
+        f"The drafter would stand at position {LAST_POSITION + 2}, positions end at "
+        f"{LAST_POSITION}: choose the mode slot."
+    )
+    with pytest.raises(InputError) as caught:
+        engine.follow(Text(LAST_POSITION), 1)
+    assert str(caught.value) == expected

@@ -199,3 +199,34 @@ def test_weights_that_are_absent_or_damaged(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(InputError, match=r"^the head has no weights file "):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("layer", "window"),
+    [
+        ({"sliding_window": 48, "layer_types": ["sliding_attention"]}, 48),
+        ({"sliding_window": 48, "layer_types": ["full_attention"]}, None),
+        ({"sliding_window": 48}, 48),
+        ({"sliding_window": 48, "use_sliding_window": False}, None),
+        ({"sliding_window": None, "layer_types": ["full_attention"]}, None),
+    ],
+)
+def test_a_head_that_was_made_for_a_window_says_so(
+    tmp_path: Path, layer: dict[str, Any], window: int | None
+) -> None:
+    facts = {**SPECULATORS, "transformer_layer_config": {**LAYER, **layer}}
+    state = head(norm_before_residual=True, fc_norm=True).state_dict()
+    assert load(put(tmp_path, facts, state)).config.window == window
+
+
+def test_embeddings_of_its_own_are_used_where_a_head_was_trained_with_them(tmp_path: Path) -> None:
+    target = torch.zeros(30, 12)
+    plain = head()
+    state = plain.state_dict() | {"embed_tokens.weight": torch.ones(30, 12)}
+    found = load(put(tmp_path, SAFE, state))
+    assert found.embeddings(target) is target
+    own = load(put(tmp_path, {**SAFE, "embed_requires_grad": True}, state))
+    assert torch.equal(own.embeddings(target), torch.ones(30, 12))
+    put(tmp_path, {**SAFE, "embed_requires_grad": True}, plain.state_dict())
+    with pytest.raises(InputError, match=r"^the head lacks the tensors embed_tokens.weight: "):
+        load(tmp_path)

@@ -277,7 +277,7 @@ def test_numbers_that_are_not_finite_are_said(llama: HFModel, monkeypatch):
 
 def test_a_model_says_what_it_is(llama: HFModel):
     assert (llama.device, llama.dtype) == ("cpu", "float64")
-    assert llama.supports == {"tree", "rollback"}
+    assert llama.supports == {"tree", "rollback", "head"}
     assert llama.eos_ids == {2}
     assert llama.blocked_ids == {1}
     assert llama.special_ids == {0, 1, 2, 3}

@@ -10,7 +10,7 @@ import transformers
 from safetensors.torch import save_file
 
 from specviz.jobs import Job, run
-from specviz.models import hf_load, registry, smollm2, tiny_raven
+from specviz.models import hf_hub, hf_load, registry, smollm2, tiny_raven
 from specviz.models.base import InputError, Inputs, Message, Unsupported, finish
 from specviz.models.raven import RavenModel
 from specviz.models.raven_label import Recurrence
@@ -204,10 +204,16 @@ def test_ordinary_models_have_no_depth(name: str):
     assert "no shared block is applied many times" in message
 
 
+def fetched(monkeypatch, folder):
+    """The hub's config.json, whoever asks for it, is that of ``folder``."""
+    for module in (hf_hub, hf_load):
+        monkeypatch.setattr(module, "hub_config", lambda repo: (folder / "config.json", True))
+
+
 def test_an_ordinary_folder_or_hub_model_has_none_either(tmp_path, monkeypatch):
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     assert "no shared block" in sentence(registry.find, f"{tmp_path}@8", kind=Unsupported)
-    monkeypatch.setattr(hf_load, "hub_config", lambda repo: (tmp_path / "config.json", True))
+    fetched(monkeypatch, tmp_path)
     assert registry.find("owner/name@8").label == "owner/name@8"
     message = sentence(registry.load, "owner/name@8", kind=Unsupported)
     assert message.startswith("owner/name has no depth to choose")
@@ -215,7 +221,7 @@ def test_an_ordinary_folder_or_hub_model_has_none_either(tmp_path, monkeypatch):
 
 
 def test_a_hub_model_is_refused_before_its_weights(tmp_path, checkpoint, monkeypatch):
-    monkeypatch.setattr(hf_load, "hub_config", lambda repo: (checkpoint / "config.json", True))
+    fetched(monkeypatch, checkpoint)
     assert "a whole number from 1 to 12" in sentence(registry.load, "owner/raven@13")
     assert sentence(registry.find, "huginn-0125@129").endswith("a start from fixed noise.")
 
@@ -227,8 +233,8 @@ def test_a_hub_model_is_loaded_from_its_snapshot(checkpoint, monkeypatch):
         asked.append((repo, options["allow_patterns"]))
         return str(checkpoint)
 
-    monkeypatch.setattr(hf_load, "hub_config", lambda repo: (checkpoint / "config.json", True))
-    monkeypatch.setattr(hf_load, "snapshot_download", snapshot)
+    fetched(monkeypatch, checkpoint)
+    monkeypatch.setattr(hf_hub, "snapshot_download", snapshot)
     model = registry.load("huginn-0125", dtype="float64")
     assert (model.label, model.depth) == ("huginn-0125", 3)
     # The code that lies beside the weights is not even fetched.

@@ -14,6 +14,7 @@ from safetensors import safe_open
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from specviz.models.base import InputError
 from specviz.models.eagle_net import EagleHead, rollout
 from specviz.training import steps
 from specviz.training.eagle import hidden
@@ -21,12 +22,13 @@ from specviz.training.eagle_batches import Batch, batches
 from specviz.training.eagle_exchanges import Exchange
 from specviz.training.eagle_features import Shards, write
 from specviz.training.eagle_look import AHEAD, _runs, reach, summed
-from specviz.training.eagle_steps import FADE, STEPS, loss_of
+from specviz.training.eagle_steps import FADE, loss_of
 from specviz.training.eagle_weights import fresh, load, most_frequent, save
 from specviz.training.steps import History, Run, optimizers, train
 from tests.models import tiny
 
 LONGEST = 20
+STEPS = 4  # guesses ahead
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,14 @@ def test_every_exchange_that_is_not_held_out_comes_once_a_round(shards: Shards) 
     assert sorted(seen[:18]) == sorted(seen[18:]) == sorted(wanted)
 
 
+def test_exchanges_that_are_all_too_long_are_said(net: Any, shards: Shards) -> None:
+    with pytest.raises(InputError, match=r"^No exchange has an answer within 3 tokens: give more"):
+        next(batches(shards, 40, 3, STEPS, random.Random(1)))
+    head = fresh(net, torch.arange(5, 40), LONGEST)
+    with pytest.raises(InputError, match=r"^No held-out exchange has an answer within 3 tokens"):
+        reach(head, tensors(net, head)[0], shards, 8, 3)
+
+
 def test_the_loss_is_the_cross_entropy_of_words_that_can_be_guessed(
     net: Any, shards: Shards
 ) -> None:
@@ -103,7 +113,8 @@ def test_the_loss_is_the_cross_entropy_of_words_that_can_be_guessed(
             losses.append(-(wanted * logits[row, column].log_softmax(-1)).sum())
         total += FADE**step * torch.stack(losses).mean().item()
     expected = total / sum(FADE**step for step in range(STEPS))
-    assert loss_of(head, batch, embedding, output).item() == pytest.approx(expected, rel=1e-5)
+    found_loss = loss_of(head, batch, embedding, output, STEPS).item()
+    assert found_loss == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_head_learns_to_count_and_goes_on_from_its_weights_alone(
