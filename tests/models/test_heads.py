@@ -60,6 +60,7 @@ def test_a_folder_of_ones_own_is_found_from_home(
 def test_loading_a_head_is_a_stage_that_can_be_left_and_comes_before_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path / "cache"))  # no costs are known
     target, let_go, begun, encoded = model(), threading.Event(), threading.Event(), []
     read, encode = Heads._read, target.encode
 
