@@ -31,6 +31,15 @@ def write_whole(path: str | Path, content: bytes) -> None:
         raise
 
 
+def named_folder(name: str) -> Path | None:
+    """The folder that a person named, ``~`` and ``~user`` expanded; None where there is none.
+
+    Whatever the name is, a user that nobody knows included, this raises nothing.
+    """
+    place = os.path.expanduser(name)
+    return Path(place) if name and os.path.isdir(place) else None
+
+
 def file_sha256(file: Path) -> str:
     """The sha256 of a file, in hex."""
     with file.open("rb") as stream:

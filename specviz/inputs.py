@@ -10,7 +10,7 @@ from pathlib import Path
 import charset_normalizer
 
 from specviz import pdf
-from specviz.models.base import TEXT_LIMIT, InputError, check_size
+from specviz.models.base import TEXT_LIMIT, InputError, check_size, text_size
 
 SAMPLE_BYTES = 64 * 1024
 NAME_LENGTH = 60
@@ -36,6 +36,7 @@ FORMATS = (
     (b"{\\rtf", "an RTF file"),
     (b"\x1f\x8b", "a compressed file"),
 )
+HALF = re.compile("[\ud800-\udfff]")  # of a character that takes two of them in UTF-16
 # Every control character but tab, line feed, form feed and carriage return.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
@@ -68,6 +69,11 @@ def open_document(
         raw = _read(Path(source), name)
     if pdf.is_pdf(raw):
         return Document(name, *pdf.read_pdf(raw, name, progress))
+    return Document(name, *_read_text(raw, name))
+
+
+def _read_text(raw: bytes, name: str) -> tuple[str, tuple[str, ...]]:
+    """Text and notes of a file that is no PDF; see ``open_document``."""
     if not raw:
         raise InputError(f"{name} is empty: choose a document with text.")
     _check_format(name, raw)
@@ -78,7 +84,9 @@ def open_document(
     text, newline_note = _normalise_newlines(text)
     if not text.strip("\ufeff\u200b \t\n\f\v\xa0"):
         raise InputError(f"{name} holds only white space: choose a document with text.")
-    return Document(name, text, (*notes, *newline_note))
+    # Other encodings are shorter, and what is read here must not be refused when it is asked about.
+    check_size(f"The text of {name}", text_size(text))
+    return text, (*notes, *newline_note)
 
 
 def check_prompt(text: str) -> str:
@@ -103,13 +111,12 @@ def check_text(what: str, text: str, way_out: str) -> str:
     InputError's sentence."""
     if not text.strip():
         raise InputError(f"The {what} is empty: {way_out}.")
-    try:
-        size = len(text.encode("utf-8"))
-    except UnicodeEncodeError as error:
+    half = HALF.search(text)
+    if half is not None:
         raise InputError(
-            f"The {what} holds half a character at position {error.start + 1}: type it again."
-        ) from None
-    check_size(f"The {what}", size)
+            f"The {what} holds half a character at position {half.start() + 1}: type it again."
+        )
+    check_size(f"The {what}", text_size(text))
     return text
 
 

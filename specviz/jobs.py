@@ -13,12 +13,12 @@ import platform
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import specviz
-from specviz.aside import aside
+from specviz.aside import Late, Works, aside, ended
 from specviz.budget import Curve
 from specviz.cut import check_cut, fitted, room_for
 from specviz.decoding import check_abilities, check_fit, decode
@@ -43,8 +43,16 @@ from specviz.trace import (
     with_pieces,
 )
 
-_locks: dict[str, threading.Lock] = {}
-_locks_guard = threading.Lock()
+_turns: dict[str, tuple[threading.Lock, Works]] = {}
+_turns_guard = threading.Lock()
+# Loading changes settings of the whole process for a while, so a stopped one has to end first.
+_loading = threading.Lock()
+
+ENCODE_SECONDS = 60.0  # for a text, also one that a run which has ended left behind
+DISTURBED = (
+    "The text of an earlier run was still being turned into tokens meanwhile, so this run may have "
+    "taken longer than it needs."
+)
 
 
 @dataclass(frozen=True)
@@ -111,14 +119,16 @@ def run(job: Job) -> Generator[Event, None, None]:
     entry = registry.find(job.model)
     check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
-    lock = _device_lock(_device(entry, job.device))
+    lock, left = _turn(_device(entry, job.device))
+    queue = Progress(stage="queue", done=0, total=1)
     while not lock.acquire(timeout=0.2):
-        yield Progress(stage="queue", done=0, total=1)
+        yield queue
     try:
-        yield Progress(stage="load", done=0, total=1)
-        model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
-        busy = Progress(stage="encode", done=0, total=0)  # the tokenizer does not say how far it is
-        messages, inputs = yield from aside(lambda: busy, lambda: _encoded(job, model))
+        if not (yield from ended(left, lambda: queue, ENCODE_SECONDS)):
+            job = replace(job, notes=(*job.notes, DISTURBED))
+        load = Progress(stage="load", done=0, total=1)
+        model = yield from aside(lambda: load, lambda: _loaded(job, drafter))
+        messages, inputs = yield from _tokens(job, model, left)
         check_fit(model, drafter, inputs, job.max_new_tokens)
         _remember(job, drafter, model)
         costs = job.costs
@@ -134,6 +144,29 @@ def run(job: Job) -> Generator[Event, None, None]:
                 yield event
     finally:
         lock.release()
+
+
+def _loaded(job: Job, drafter: Drafter) -> Model:
+    """The model, and beside it what the drafter needs of it: a head."""
+    with _loading:
+        model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
+        check_abilities(model.label, model.supports, drafter)
+        drafter.check(model)
+        return model
+
+
+def _tokens(
+    job: Job, model: Model, left: Works
+) -> Generator[Progress, None, tuple[tuple[Message, ...], Inputs]]:
+    """What ``_encoded`` makes, in its time; raises InputError after it."""
+    busy = Progress(stage="encode", done=0, total=0)  # the tokenizer does not say how far it is
+    try:
+        return (yield from aside(lambda: busy, lambda: _encoded(job, model), ENCODE_SECONDS, left))
+    except Late:
+        raise InputError(
+            f"The tokenizer of {model.label} needs more than {ENCODE_SECONDS:g} s for this text: "
+            "give a shorter one, the part that matters."
+        ) from None
 
 
 def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
@@ -194,9 +227,10 @@ def _both(
     yield verdict
 
 
-def _device_lock(device: str) -> threading.Lock:
-    with _locks_guard:
-        return _locks.setdefault(device, threading.Lock())
+def _turn(device: str) -> tuple[threading.Lock, Works]:
+    """Who holds it decodes there; and what runs that have ended left going on."""
+    with _turns_guard:
+        return _turns.setdefault(device, (threading.Lock(), set()))
 
 
 def _header(

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread, Timer
 from typing import IO
 
-from specviz.models.base import InputError, check_size
+from specviz.models.base import InputError, check_size, text_size
 
 # Readers have always allowed something before it. A text that mentions it is no PDF.
 MAGIC = re.compile(rb"(?:\A|[\r\n\0])%PDF-\d")
@@ -60,7 +60,7 @@ def read_pdf(
                 total = _checked(name, facts["pages"])
             else:
                 texts.append(facts["text"])
-                size += len(facts["text"] or "")
+                size += text_size(facts["text"] or "")
                 check_size(f"The text of {name}", size)
             if progress is not None:
                 progress(len(texts), total)

@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pdf": {"models.base"},
     "inputs": {"models.base", "pdf"},
     "cut": {"models.base"},
-    "aside": {"trace"},
+    "aside": set(),
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
     "drafters": {*TRACE, "budget", "files", "models.base", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},

@@ -167,10 +167,26 @@ def test_one_megabyte_of_one_letter_is_a_document() -> None:
 
 
 def test_a_large_file_is_guessed_from_its_beginning() -> None:
-    text = (RUSSIAN + "\n") * 20_000
+    text = (RUSSIAN + "\n") * 10_000
     document = open_document(text.encode("cp1251"), "x.txt")
     assert document.text == text
     assert document.notes[0].startswith("Not UTF-8; read as cp1251, a guess (confidence ")
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding"), [(RUSSIAN, "cp1251"), ("道可道非常道名可名非常名" * 7, "utf-16")]
+)
+def test_a_text_counts_as_it_does_when_it_is_asked_about(line: str, encoding: str) -> None:
+    text = (line + "\n") * (TEXT_LIMIT // len(f"{line}\n".encode()) + 1)
+    with pytest.raises(InputError, match=r"^The document is larger than the limit of 2 MB"):
+        document_prompt(text, "Why?")
+    raw = text.encode(encoding)
+    assert len(raw) < TEXT_LIMIT * 0.7
+    with pytest.raises(InputError) as refusal:
+        open_document(raw, "x.txt")
+    assert str(refusal.value) == (
+        "The text of x.txt is larger than the limit of 2 MB: cut out the part that matters."
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 
-from specviz import equality
+from specviz import equality, jobs
 from specviz.decoding import check_fit
 from specviz.drafters import create
 from specviz.jobs import Job, run
@@ -278,11 +279,42 @@ def test_a_tokenizer_that_takes_long_gives_signs_of_life_and_can_be_left(known) 
     assert model.begun.wait(5)
     assert signs == [Progress(stage="encode", done=0, total=0)] * 3
     events.close()
-    # The device is free, though the tokenizer has not come back.
-    assert Trace(tuple(stored(JOB))).check == Check(equal=True)
-    assert not model.let_go.is_set()
+    # The device is free, but the tokenizer has not come back and would disturb the next seconds.
+    events = run(JOB)
+    assert [next(events) for _ in range(3)] == [Progress(stage="queue", done=0, total=1)] * 3
     model.let_go.set()
+    later = [e for e in events if not (isinstance(e, Progress) and e.stage == "queue")]
+    assert later[0] == Progress(stage="load", done=0, total=1)
+    trace = Trace(tuple(e for e in later if not isinstance(e, Progress)))
+    assert trace.check == Check(equal=True)
+    assert trace.run("decoder").header.notes == ()
     assert Trace(tuple(stored(job))).check == Check(equal=True)
+
+
+def test_a_tokenizer_has_its_time_and_what_it_disturbs_afterwards_is_said(
+    known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "ENCODE_SECONDS", 0.3)
+    model = Waiting()
+    with pytest.raises(InputError) as refused:
+        stored(replace(JOB, model=known(model)))
+    assert str(refused.value) == (
+        "The tokenizer of waiting needs more than 0.3 s for this text: give a shorter one, the "
+        "part that matters."
+    )
+    disturbed = Trace(tuple(stored(JOB)))
+    assert not model.let_go.is_set()
+    assert disturbed.run("decoder").header.notes == (
+        "The text of an earlier run was still being turned into tokens meanwhile, so this run may "
+        "have taken longer than it needs.",
+    )
+    assert disturbed.check == Check(equal=True)
+    model.let_go.set()
+    until = time.monotonic() + 20
+    while any(left for _, left in jobs._turns.values()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert Trace(tuple(stored(JOB))).run("decoder").header.notes == ()
 
 
 def test_what_the_tokenizer_refuses_is_raised_to_the_reader(known) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from specviz import pdf as reader
-from specviz.inputs import Document, open_document
+from specviz.inputs import Document, document_prompt, open_document
 from specviz.models.base import TEXT_LIMIT, InputError
 from specviz.pdf import read_pdf
 from tests.made_pdf import pdf
@@ -119,6 +119,19 @@ def test_fonts_that_do_not_say_their_letters_are_refused_or_counted(
         "all but one \ue001 is known",
         ("1 page read from the PDF.", "1 character is unknown, because its font does not say it."),
     )
+
+
+def test_a_chinese_text_counts_in_bytes_as_it_does_when_it_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    worker = tmp_path / "worker.py"
+    monkeypatch.setattr(reader, "WORKER", worker)
+    line = 'print(\'{"pages": 1}\'); print(\'{"text": "\' + "\u9053" * %d + \'"}\')'
+    worker.write_text("import sys; sys.stdout.reconfigure(encoding='utf-8')\n" + line % 1_000_000)
+    sentence = "The text of x.pdf is larger than the limit of 2 MB: cut out the part that matters."
+    assert refusal(pdf(["a"])) == sentence
+    worker.write_text("import sys; sys.stdout.reconfigure(encoding='utf-8')\n" + line % 600_000)
+    assert document_prompt(read_pdf(pdf(["a"]), "x.pdf")[0], "?") == "\u9053" * 600_000 + "\n\n?"
 
 
 def test_a_document_is_a_pdf_by_its_content_not_by_its_name(tmp_path: Path) -> None:

@@ -61,20 +61,13 @@ def bench_command(
             device=device,
             dtype=dtype[0] if dtype else "auto",
         )
-        _look(job, prompts)
-        return
+        return _look(job, prompts)
     _check_suite(suite, decoder is not None, max_new_tokens)
-    head = _head(suite, knob or [])
+    _check_given(suite, prompts, dtype or [])
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
     check_writable(output, (".json",))
-    if suite == "recurrent" and (prompts is not None or len(dtype or ()) > 1):
-        raise InputError(text("cli.error.suite_recurrent"))
-    if suite in ONE_DTYPE and len(dtype or ()) > 1:
-        raise InputError(text("cli.error.suite_dtype", suite=suite))
-    chosen, name, digest = _asked(suite, prompts or PROMPTS)
-    if sample is not None or quick:
-        chosen = first_of_each(chosen, sample or 1)
+    chosen, name, digest = _asked(suite, prompts or PROMPTS, sample or int(quick))
     plan = Plan(
         model=model,
         device=device,
@@ -87,21 +80,23 @@ def bench_command(
         resume=resume,
         output=output,
         suite=suite,
-        head=head,
+        head=_head(suite, knob or []),
     )
     with alone(output):
         _measure(plan)
 
 
-def _asked(suite: str, path: Path) -> tuple[tuple[Prompt, ...], str, str]:
-    """The prompts of a suite with a name and a digest of them; ``path`` is a file that others read
-    but ``recurrent``, which has questions of its own."""
+def _asked(suite: str, path: Path, sample: int) -> tuple[tuple[Prompt, ...], str, str]:
+    """The first ``sample`` prompts of each kind (0: all) of a suite, a name and a digest of all;
+    ``path`` is a file that others read but ``recurrent``, which has questions of its own."""
     if suite != "recurrent":
-        return read_prompts(path), path.name, file_sha256(path)
-    from specviz.bench import questions
+        every, name, digest = read_prompts(path), path.name, file_sha256(path)
+    else:
+        from specviz.bench import questions
 
-    chosen = questions.prompts()
-    return chosen, questions.NAME, questions.digest(chosen)
+        every, name = questions.prompts(), questions.NAME
+        digest = questions.digest(every)
+    return first_of_each(every, sample) if sample else every, name, digest
 
 
 def _head(suite: str, knobs: list[str]) -> str:
@@ -120,6 +115,14 @@ def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
         raise InputError(text("cli.error.suite_rows"))
     if max_new_tokens is not None and max_new_tokens < 2:
         raise InputError(text("cli.error.suite_tokens"))
+
+
+def _check_given(suite: str, prompts: Path | None, dtypes: list[str]) -> None:
+    """Raises InputError for prompts or dtypes that the suite does not measure."""
+    if suite == "recurrent" and (prompts is not None or len(dtypes) > 1):
+        raise InputError(text("cli.error.suite_recurrent"))
+    if suite in ONE_DTYPE and len(dtypes) > 1:
+        raise InputError(text("cli.error.suite_dtype", suite=suite))
 
 
 def _look(job: jobs.Job, prompts: Path | None) -> None:

@@ -25,6 +25,7 @@ from specviz.cli.command import (
 )
 from specviz.options import knob_settings, refuse_sampling, with_cut, with_memory, with_prompt
 from specviz.recorder import Meter, check_writable, record
+from specviz.trace import Trace
 from specviz.views import terminal
 
 
@@ -68,12 +69,7 @@ def run_command(
         baseline=baseline,
         scope=scope,
     )
-    meter = Meter(max_new_tokens)
-    try:
-        job = with_prompt(job, prompt, document, question, partial(meter.show, "pages"))
-    finally:
-        meter.clear()
-    job = with_cut(job, cut, context)
+    job = with_cut(_asked(job, prompt, document, question), cut, context)
     if memory is not None:
         job = with_memory(job, memory)
     for path, endings in ((output, TRACE_ENDINGS), (memory, ())):
@@ -82,6 +78,22 @@ def run_command(
     if as_json:
         typer.echo(json.dumps(terminal.run_object(trace), ensure_ascii=False))
         return
+    _show(trace, output)
+
+
+def _asked(
+    job: jobs.Job, prompt: str | None, document: Path | None, question: str | None
+) -> jobs.Job:
+    """``job`` with its prompt, or with a question about a document, whose pages are counted."""
+    meter = Meter(job.max_new_tokens)
+    try:
+        return with_prompt(job, prompt, document, question, partial(meter.show, "pages"))
+    finally:
+        meter.clear()
+
+
+def _show(trace: Trace, output: Path | None) -> None:
+    """What was decoded, what was done to the prompt, the figures, and where the trace is."""
     run = trace.run("decoder")
     assert run is not None
     for line in (terminal.heading(run.header), "", terminal.answer(trace, run), ""):

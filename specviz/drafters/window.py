@@ -123,7 +123,7 @@ class Window(Autoregressive):
         return bounds
 
     def capture(self) -> Capture:
-        return Capture(head=self.head)
+        return Capture(head=self.head, kept=self._bounds)
 
     def remarks(self, tokens: int) -> tuple[str, ...]:
         bounds, found = self._bounds, []

@@ -31,6 +31,11 @@ class Unsupported(InputError):
 TEXT_LIMIT = 2 * 2**20
 
 
+def text_size(text: str) -> int:
+    """Bytes of ``text``, counted in UTF-8 wherever it came from; half a character has three."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def check_size(name: str, size: int) -> None:
     """Raise InputError when ``size`` bytes of ``name`` are more text than is read."""
     if size > TEXT_LIMIT:
@@ -67,13 +72,16 @@ class Capture:
     ``prompt_rows``: which prompt positions to score in prefill: only the last one, the first
     occurrence of every distinct token, or all of them (the last one always, as the last row).
     ``head``: the drafter head that is to draft from the target's states, named as ``HeadModel``
-    has it; the session is then a :class:`HeadSession`.
+    has it; the session is then a :class:`HeadSession`. ``kept``: which entries of the prompt that
+    head will look at; the states of all others are dropped while the prompt is read. None: all may
+    be asked for.
     """
 
     top_k: int = 8
     full_entropy: bool = False
     prompt_rows: Literal["last", "distinct", "all"] = "last"
     head: str | None = None
+    kept: Bounds | None = None
 
 
 @dataclass(frozen=True)

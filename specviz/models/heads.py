@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from specviz.files import named_folder
+
 ASSETS = Path(__file__).parent.parent.parent / "assets" / "models"
 
 
@@ -21,15 +23,20 @@ class Head:
     @property
     def folder(self) -> Path | None:
         """The folder, where it is one."""
-        place = Path(self.place).expanduser()
-        return place.resolve() if place.is_dir() else None
+        folder = named_folder(self.place)
+        return folder.resolve() if folder else None
 
 
 EMBEDDED = "smollm2-eagle"
 HEADS: dict[str, Head] = {
     head.label: head
     for head in (
-        Head(EMBEDDED, str(ASSETS / EMBEDDED), ("smollm2-135m",), "Apache-2.0"),
+        Head(
+            EMBEDDED,
+            str(ASSETS / EMBEDDED),
+            ("smollm2-135m", "smollm2-135m-hub", "HuggingFaceTB/SmolLM2-135M-Instruct"),
+            "Apache-2.0",
+        ),
         Head(
             "eagle3-llama-3.1-8b",
             "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B",

@@ -12,7 +12,7 @@ from specviz.models.base import Capture, HeadEngine, Inputs, Scores
 from specviz.models.eagle_engine import EagleEngine
 from specviz.models.eagle_net import EagleHead
 from specviz.models.hf_cache import BufferCache
-from specviz.models.session import TreeSession, chain
+from specviz.models.session import CHUNK, TreeSession, chain
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 
@@ -36,7 +36,8 @@ class FeatureSession(TreeSession[BufferCache]):
     def take_features(self) -> Tensor:
         """Features [n, layers x hidden] of the committed positions since the last call, in order.
 
-        They belong to the cached tokens: the last emitted one has none yet.
+        They belong to the cached tokens: the last emitted one has none yet. Of a prompt there are
+        only those that ``Capture.kept`` keeps.
         """
         assert self._kept, "no position was committed since the last call"
         found = torch.cat(self._kept)
@@ -44,10 +45,18 @@ class FeatureSession(TreeSession[BufferCache]):
         return found
 
     def narrow_features(self, tokens: Sequence[int]) -> Tensor:
-        """Features [n, layers x hidden] of a pass that reads nothing but ``tokens``, on its own."""
+        """Features [n, layers x hidden] of a target that reads nothing but ``tokens``.
+
+        In chunks, like a prompt: in one pass the masks alone would grow with the square of n.
+        """
         model = self._tapped
         cache = model.cache(len(tokens))
-        return model.run_tapped(cache, chain(tokens), [len(tokens) - 1], self.layers)[1]
+        parts = []
+        for start in range(0, len(tokens), CHUNK):
+            part = chain(tokens[start : start + CHUNK])
+            parts.append(model.run_tapped(cache, part, [], self.layers)[1])
+            cache.advance(len(part))
+        return torch.cat(parts)
 
     def head_engine(self) -> HeadEngine:
         """An engine that takes this session's features."""
@@ -86,4 +95,19 @@ class FeatureSession(TreeSession[BufferCache]):
         if cache is self._cache and self._last is not None:
             self._kept.append(self._last)
             self._last = None
+            self._trim()
         return logits
+
+    def _trim(self) -> None:
+        """Drop what the head will never look at: of a long prompt that is nearly everything.
+
+        What is held are sinks and the rows up to the present end, so counting from its own
+        beginning finds the same ones.
+        """
+        if self.capture.kept is None:
+            return
+        held = sum(map(len, self._kept))
+        sinks, window = self.capture.kept.kept(held)
+        if len(sinks) + len(window) < held:
+            rows = torch.cat(self._kept)
+            self._kept = [torch.cat([rows[: len(sinks)], rows[window.start :]])]

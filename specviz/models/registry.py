@@ -9,12 +9,11 @@ import logging
 import os
 import re
 from dataclasses import replace
-from os.path import isdir
 from pathlib import Path
 from threading import Lock
 
 from specviz import verdict as verdicts
-from specviz.files import cache_root
+from specviz.files import cache_root, named_folder
 from specviz.models import raven_label
 from specviz.models.base import InputError, Model, Packable, Unsupported
 from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH, HEAD
@@ -177,8 +176,8 @@ def find(label_or_path: str) -> Entry:
 def _known(name: str) -> Entry | None:
     if name in _entries:
         return _entries[name]
-    folder = Path(name).expanduser()
-    if name and isdir(folder):
+    folder = named_folder(name)
+    if folder is not None:
         mean = raven_label.mean_recurrence(folder / "config.json")
         return Entry(
             label=str(folder.resolve()),

@@ -22,6 +22,7 @@ from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.address import shortened, step_of
 from specviz.ui.blocks import facts, status
+from specviz.ui.document import awaited
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary
 from specviz.ui.lines import ended_line, stage_line
@@ -159,16 +160,33 @@ class Actions:
             return self.failed(error), *(KEEP,) * 4
         before = self.desk.trace(visit.reusable)
         job = replace(job, reuse=before.events if before is not None else ())
-        visit.live = Live(job)
+        waits = visit.mode == "document" and job.document is None
+        visit.live = Live(job, visit.reading if waits else None)
         visit.reusable = visit.live.run_id
         line = stage_line(Stage("queue"), job.model, self.lang)
         return line, self.cards(visit), *self.buttons(running=True)
+
+    def wait(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
+        """status, gallery, buttons while the document of a run is still being read."""
+        yield (KEEP,) * 5
+        live = visit.live
+        if live is None or live.reading is None or live.ended:
+            return
+        try:
+            for line in awaited(live, self.lang):
+                yield line, *(KEEP,) * 4
+            if live.halted() and visit.live is live:  # this line may come after that of Stop
+                yield status(text("ui.stage.stopped", self.lang)), *(KEEP,) * 4
+        except Exception as error:
+            live.ended = True
+            yield self.failed(error), self.cards(visit), *self.buttons(running=False)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
         """shown, buttons while the job goes on."""
         live = visit.live
         # A press that ``begin`` ignored comes here, too: what waits may be a What-if run.
-        if live is None or type(live) is not Live or live.started or live.ended:
+        ready = type(live) is Live and live.reading is None
+        if live is None or not ready or live.started or live.ended:
             yield *same(), *(KEEP,) * 3
             return
         live.started = True
@@ -283,11 +301,3 @@ class Actions:
                 for name, _, filled in self.form.groups
             ),
         ]
-
-    def ask_prompt(self, visit: Visit) -> None:
-        """The prompt tab is open: its text is what Run takes."""
-        visit.mode = "prompt"
-
-    def ask_document(self, visit: Visit) -> None:
-        """The document tab is open: its file and question are what Run takes."""
-        visit.mode = "document"

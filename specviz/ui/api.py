@@ -13,8 +13,9 @@ from specviz.catalog import text
 from specviz.jobs import Job
 from specviz.models.base import InputError
 from specviz.trace import Recording
-from specviz.ui.form import check_model, whole
+from specviz.ui.form import whole
 from specviz.ui.live import Decode
+from specviz.ui.trust import check_model
 from specviz.views.terminal import written
 
 DEFAULT = Job()

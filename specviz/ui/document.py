@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from specviz.aside import aside
 from specviz.catalog import text
 from specviz.cut import CUTS
-from specviz.inputs import Document, open_document
+from specviz.inputs import Document
 from specviz.jobs import Job
 from specviz.models.base import InputError
 from specviz.ui.blocks import status, status_line
-from specviz.ui.visit import Visit
+from specviz.ui.reading import Reading
+from specviz.ui.visit import Live, Visit
 
 LOG = logging.getLogger(__name__)
 # Files that may be read at once, for all visitors; reading happens in the queue, to say how far.
@@ -47,13 +47,19 @@ class DocumentTab:
         """The components that hold values."""
         return [self.file, self.question, self.cut, self.context]
 
-    def wire(self, visit: gr.State, lang: str) -> None:
-        """Read a file as soon as it is there."""
+    def wire(self, visit: gr.State, prompt: gr.Tab, lang: str, at_once: dict[str, Any]) -> None:
+        """Read a file as soon as it is there; Run takes what stands in the tab that is open, this
+        one or ``prompt``."""
 
         def take(visit: Visit, path: str | None) -> Iterator[str]:
             yield from read(visit, path, lang)
 
+        def ask(visit: Visit, mode: str) -> None:
+            visit.mode = mode
+
         self.file.change(take, [visit, self.file], self.line, **READING)
+        prompt.select(partial(ask, mode="prompt"), visit, None, **at_once)
+        self.tab.select(partial(ask, mode="document"), visit, None, **at_once)
 
 
 def document_tab(lang: str) -> DocumentTab:
@@ -86,52 +92,77 @@ def document_tab(lang: str) -> DocumentTab:
     return DocumentTab(tab, file, line, question, cut, context)
 
 
-def opened(visit: Visit, path: str | None) -> Document:
-    """The document in the field, as it was read when it came, or read now; raises InputError."""
+def opened(visit: Visit, path: str | None) -> Document | None:
+    """The document in the field, None while it is being read; raises InputError."""
     if path is None:
         raise InputError(text("ui.error.document"))
-    if visit.opened is not None and visit.opened[0] == path:
-        return visit.opened[1]
-    return open_document(Path(path))
+    return reading(visit, path).document()
+
+
+def about(job: Job, document: Document) -> Job:
+    """``job`` with its document; raises InputError for a text that no run takes."""
+    job = replace(job, document=document.text, notes=document.notes)
+    job.messages()
+    return job
+
+
+def reading(visit: Visit, path: str) -> Reading:
+    """That of the file at ``path``: one that goes on or is over, else one that begins when it is
+    waited for."""
+    if visit.reading is None or visit.reading.path != path:
+        visit.reading = Reading(path)
+    return visit.reading
 
 
 def read(visit: Visit, path: str | None, lang: str) -> Iterator[str]:
     """Values of the line while the file at ``path`` is read, and after."""
-    visit.wanted, visit.opened = path, None
     if path is None:
+        visit.reading = None
         yield status()
         return
-    name, far = Path(path).name, [0, 0]
-
-    def advance(done: int, pages: int) -> None:
-        far[:] = done, pages
-
-    def sign() -> str:
-        key = "ui.document.pages" if far[1] else "ui.document.reading"
-        words = text(key, lang, name=name, done=far[0], total=far[1])
-        return status(words, "busy", *far)
-
+    mine = reading(visit, path)
     try:
-        with closing(aside(sign, lambda: open_document(Path(path), progress=advance))) as steps:
-            document = yield from _until(steps, visit, path)
+        with closing(mine.lines(lang)) as lines:
+            document = yield from _until(lines, visit, mine)
     except Exception as error:
-        if visit.wanted == path:
+        if visit.reading is mine:
             yield status(_why(error, lang), "error")
         return
-    if document is not None and visit.wanted == path:
-        visit.opened = (path, document)
+    if document is not None and visit.reading is mine:
         size = text("ui.document.size", lang, count=len(document.text))
         yield status(" ".join([f"{document.name}: {size}", *document.notes]), "done")
 
 
-def _until(steps: Any, visit: Visit, path: str) -> Any:
-    """Yield from ``steps`` and return its result, or None once another file is wanted."""
-    while visit.wanted == path:
+def _until(
+    lines: Generator[str, None, Document], visit: Visit, mine: Reading
+) -> Generator[str, None, Document | None]:
+    """Yield from ``lines`` and return their result, or None once another file is wanted."""
+    while visit.reading is mine:
         try:
-            yield next(steps)
+            yield next(lines)
         except StopIteration as done:
-            return done.value
+            found: Document = done.value
+            return found
     return None
+
+
+def awaited(live: Live, lang: str) -> Iterator[str]:
+    """Values of the status line until the run has the document that it waits for, or was stopped.
+
+    Raises what reading it raises.
+    """
+    reading = live.reading
+    if reading is None:
+        return
+    with closing(reading.lines(lang)) as lines:
+        while not live.halted():
+            try:
+                line = next(lines)
+            except StopIteration as done:
+                live.job = about(live.job, done.value)
+                live.reading = None
+                return
+            yield line
 
 
 def _why(error: Exception, lang: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,14 +15,13 @@ from specviz.drafters import DRAFTERS, Knob, knobs_of
 from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.models.heads import HEADS
 from specviz.ui.blocks import plain
-from specviz.ui.document import DocumentTab, document_tab, opened
+from specviz.ui.document import DocumentTab, about, document_tab, opened
 from specviz.ui.memory import room
+from specviz.ui.trust import HEAD, check_head, check_model, only_labels
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
 
-HEAD = "head"  # the knob whose value may be a folder or hub id
 FIXED = 10  # values of ``Form.inputs`` before those of knobs
 SLIDER = 100_000  # a longer range cannot be set by dragging
 LONGEST_NAME = 300  # characters of a name or path
@@ -65,7 +63,8 @@ class Form:
         return next(component for _, knob, component in self.knobs if knob.name == HEAD)
 
     def job(self, visit: Visit, values: Sequence[Any]) -> Job:
-        """The job that the form describes; raises InputError."""
+        """The job that the form describes; without a document while that is still being read.
+        Raises InputError."""
         decoder, model, prompt, document, question, cut, context, *rest = values[:FIXED]
         tokens, dtype, baseline = rest
         knobs = {
@@ -88,19 +87,13 @@ class Form:
             found = opened(visit, document)
             # 0, or an emptied field: all that the model holds.
             context = whole(context, text("ui.form.context")) if context else None
-            job = Job(
-                prompt=question or "", document=found.text, cut=cut, context=context,
-                notes=found.notes, **common,
-            )  # fmt: skip
+            job = Job(prompt=question or "", cut=cut, context=context, **common)
+            if found is not None:  # else the run waits for it, as ``begin`` sees
+                job = about(job, found)
         else:
             job = Job(prompt=prompt or "", **common)
         job.messages()  # says what is wrong with the text before anything waits or loads
         return job
-
-
-def only_labels() -> bool:
-    """Whether this is a public page, whose visitors choose among the labels."""
-    return bool(os.environ.get("SPACE_ID")) and os.environ.get("SPECVIZ_MODELS") != "any"
 
 
 def first_model() -> str:
@@ -113,21 +106,6 @@ def first_model() -> str:
     if only_labels():
         return next((e.label for e in entries if e.problem() is None), entries[0].label)
     return entries[0].label
-
-
-def check_model(name: str) -> None:
-    """Raises InputError for a model that leads nowhere, or that a public page does not offer."""
-    labels = [entry.label for entry in registry.entries()]
-    # Before anything looks at the disk: a visitor must not learn which folders there are.
-    if only_labels() and name.strip() not in labels:
-        raise InputError(text("ui.error.model", labels=", ".join(labels)))
-    registry.find(name)
-
-
-def check_head(name: Any) -> None:
-    """Raises InputError for a drafter head that a public page does not offer."""
-    if only_labels() and str(name).strip() not in ("", *HEADS):
-        raise InputError(text("ui.error.head", labels=", ".join(HEADS)))
 
 
 def about_model(name: Any, lang: str = "en") -> str:

@@ -35,6 +35,13 @@ AT_ONCE: dict[str, Any] = {
     "show_progress": "hidden",
     "api_visibility": "private",
 }
+# A run whose document is still being read keeps no other from the device.
+WAITING: dict[str, Any] = {
+    "concurrency_id": "waiting",
+    "concurrency_limit": QUEUE,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
 # The player wants the whole width of a small screen; the controls stand beside it on a large one.
 _TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
 _OPEN = "document.querySelector('#controls').classList.contains('open')"
@@ -103,17 +110,13 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             "fn": actions.summaries, "inputs": visit,
             "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
         }  # fmt: skip
-        again = wire_panes(
-            inspect, below.panes, visit, actions.failed, status, below.takeaway
-        )
+        again = wire_panes(inspect, below.panes, visit, actions.failed, status, below.takeaway)
         opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
         opened.then(**summaries).then(**again)
         page.unload(actions.close_page)
         picked = below.gallery.click(actions.pick, visit, shown, **AT_ONCE)
         picked.then(**summaries).then(**again)
-        handed = controls.upload.upload(
-            actions.upload, [visit, controls.upload], shown, **AT_ONCE
-        )
+        handed = controls.upload.upload(actions.upload, [visit, controls.upload], shown, **AT_ONCE)
         handed.then(**summaries).then(**again)
         own.click(None, js=TOGGLE, **AT_ONCE)
         page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
@@ -159,9 +162,7 @@ def _controls(lang: str) -> Controls:
         )  # fmt: skip
         line = plain(elem_id="scope-line")
         clear = gr.Button(text("ui.scope.clear", lang), size="sm", elem_id="scope-clear")
-    upload = gr.UploadButton(
-        text("ui.upload", lang), type="filepath", size="sm", elem_id="upload"
-    )
+    upload = gr.UploadButton(text("ui.upload", lang), type="filepath", size="sm", elem_id="upload")
     return Controls(form, run, scope, line, clear, upload)
 
 
@@ -221,23 +222,20 @@ def _wire_run(
         trigger_mode="once", **AT_ONCE,
     )  # fmt: skip
     begun.then(None, status, js=FOLD_IF_NARROW, **AT_ONCE)
-    ended = begun.then(
+    ready = begun.then(actions.wait, visit, outputs, **WAITING)
+    ended = ready.then(
         actions.run, visit, [*shown, *buttons], show_progress="hidden", api_visibility="private",
         **DEVICE,
-    ).then(actions.settle, visit, outputs, **AT_ONCE)
-    return ended
+    )  # fmt: skip
+    return ended.then(actions.settle, visit, outputs, **AT_ONCE)
 
 
 def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
     form, memory = controls.form, Memory(actions.lang)
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
-    form.prompt_tab.select(actions.ask_prompt, visit, None, **AT_ONCE)
-    form.document.tab.select(actions.ask_document, visit, None, **AT_ONCE)
-    form.document.wire(visit, actions.lang)
-    controls.scope.change(
-        memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE
-    )
+    form.document.wire(visit, form.prompt_tab, actions.lang, AT_ONCE)
+    controls.scope.change(memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE)
     for button in (controls.clear, form.forget):
         button.click(memory.clear, visit, controls.scope_line, **AT_ONCE)
     # The scope's line changes whenever its memory does.

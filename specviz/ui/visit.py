@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from specviz.inputs import Document
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.trace import Recording, StoredEvent, Trace
+from specviz.ui.reading import Reading
 
 KEPT_RUNS = 2
 
@@ -20,9 +20,13 @@ def new_run_id() -> str:
 
 @dataclass
 class Live:
-    """One press of Run. The page sets ``stopped``; the loop that decodes reads it."""
+    """One press of Run. The page sets ``stopped``; the loop that decodes reads it.
+
+    ``reading``: that of the document which ``job`` still lacks.
+    """
 
     job: Job
+    reading: Reading | None = None
     run_id: str = field(default_factory=new_run_id)
     recording: Recording = field(default_factory=Recording)
     started: bool = False
@@ -40,8 +44,7 @@ class Visit:
 
     ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
     ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
-    run and was opened last. ``wanted``: the file in the document field; ``opened``: a file and
-    what was read from it.
+    run and was opened last. ``reading``: that of the file in the document field.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -52,8 +55,7 @@ class Visit:
     reusable: str = ""
     own: list[str] = field(default_factory=list)
     pane: str = ""
-    wanted: str | None = None
-    opened: tuple[str, Document] | None = None
+    reading: Reading | None = None
 
     @property
     def busy(self) -> bool:

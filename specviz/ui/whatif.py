@@ -17,21 +17,18 @@ import gradio as gr
 from specviz.catalog import text
 from specviz.compare import compare
 from specviz.counterfactual import Outcome, change, offered, run_counterfactual
-from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.models.heads import HEADS
 from specviz.trace import Event, Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import shortened
 from specviz.ui.blocks import plain, said, status
-from specviz.ui.form import HEAD, check_head, check_model
 from specviz.ui.lines import stage_line
 from specviz.ui.live import INTERVAL, Stage, stage_of
+from specviz.ui.trust import check_trusted
 from specviz.ui.visit import Live, Visit
 from specviz.views import difference
 from specviz.views.comparison import lanes
-from specviz.views.terminal import literal
 
 TABLE_ROWS = 2000
 
@@ -283,21 +280,3 @@ class WhatIf:
     def _own(running: bool) -> tuple[Any, Any, Any]:
         free = gr.update(interactive=not running)
         return free, gr.update(visible=running, interactive=True), free
-
-
-def check_trusted(trace: Trace, chosen: Any, head: Any, lang: str = "en") -> None:
-    """Raises InputError for a trace whose model or head nobody here has chosen: what a stranger's
-    file names must not decide what is downloaded or loaded. ``chosen``, ``head``: in the form."""
-    run = trace.run("decoder")
-    if run is None:
-        return
-    model = run.header.model
-    labels = [entry.label for entry in registry.entries()]
-    trusted = [*labels, str(chosen or "").strip()]
-    if model not in trusted and not registry.is_loaded(model):
-        raise InputError(text("ui.whatif.stranger", lang, model=literal(model[:80])))
-    check_model(model)
-    named = str(run.header.knobs.get(HEAD, "")).strip()
-    if named not in ("", *HEADS, str(head or "").strip()):
-        raise InputError(text("ui.whatif.stranger.head", lang, head=literal(named[:80])))
-    check_head(named)

@@ -13,12 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from specviz import ui
+from specviz.inputs import Document, open_document
 from specviz.models import registry, toy
 from specviz.models.base import Capture, Inputs, Scores
 from specviz.models.registry import Entry
 from specviz.models.toy import ToyModel, ToySession
+from specviz.pdf import Pages
 from specviz.trace import Progress
 from specviz.tree import DraftTree
+from specviz.ui import reading
 from specviz.ui.examples import Example
 
 HOSTILE = (
@@ -93,7 +96,16 @@ def _broken(device: str, dtype: str) -> ToyModel:
     raise RuntimeError("a secret detail <b>for the log only</b>")
 
 
+def _unhurried(path: Path, progress: Pages) -> Document:
+    """Reads a file whose name begins with "slow" as if it had 20 pages."""
+    for page in range(20 if path.name.startswith("slow") else 0):
+        progress(page, 20)
+        time.sleep(0.15)
+    return open_document(path)
+
+
 def main() -> None:
+    reading.open_document = _unhurried  # type: ignore[assignment]
     loaders = {"slow": _slow, "hostile": _hostile, "quick": _quick, "small": _small,
                "broken": _broken}  # fmt: skip
     for label, load in loaders.items():

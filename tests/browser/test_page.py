@@ -196,6 +196,38 @@ def test_a_run_that_waits_for_the_device_can_be_stopped(
     assert other.to_end().startswith("8 tokens in ")
 
 
+def test_run_pressed_while_a_document_is_read_waits_for_it(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    text = "This is the house that Jack built.\nThis is the malt"
+    (tmp_path / "slow.txt").write_text(text)
+    visitor.fill("quick", "", 8)
+    visitor.page.get_by_role("tab", name="Document").click()
+    visitor.page.fill("#question textarea", "go w1")
+    visitor.page.set_input_files("#document input[type=file]", tmp_path / "slow.txt")
+    visitor.page.wait_for_selector("#document-line [data-kind=busy]")
+    for _ in range(2):  # stopped once, then waited for to the end
+        visitor.run()
+        visitor.page.wait_for_function(
+            "() => /^reading slow.txt: page \\d+ of 20$/.test("
+            "document.querySelector('#status').innerText.trim())"
+        )
+        assert visitor.page.locator("#stop").is_visible()
+        if visitor.page.input_value("#tokens input") == "8":
+            visitor.page.click("#stop")
+            visitor.page.wait_for_selector("#stop", state="hidden")
+            visitor.page.wait_for_timeout(400)
+            assert visitor.status()[1] == "Stopped before it began."
+            visitor.page.fill("#tokens input", "9")
+            visitor.page.locator("#tokens input").press("Tab")
+    assert visitor.said("done", 30).startswith("9 tokens in ")
+    assert visitor.page.input_value("#question textarea") == "go w1"
+    line = visitor.page.locator("#document-line").inner_text()
+    assert line.strip() == f"slow.txt: {len(text)} characters. Read as UTF-8."
+    header = load(visitor.download("trace")).run("decoder").header  # type: ignore[union-attr]
+    assert header.messages[-1].text == f"{text}\n\ngo w1"
+
+
 def test_a_reload_stops_the_run_and_leaves_a_fresh_page(visitor: Visitor) -> None:
     visitor.fill("slow", "This is the cow with", 300)
     visitor.run()

@@ -124,7 +124,9 @@ def test_a_failed_load_is_tried_again():
     assert registry.load("flaky").label == "toy"
 
 
-@pytest.mark.parametrize("name", ["nope", "", "a/b/c", "../etc", "a\0b", "x" * 5000])
+@pytest.mark.parametrize(
+    "name", ["nope", "", "a/b/c", "../etc", "a\0b", "x" * 5000, "~nobody-here/x"]
+)
 def test_unknown_names_are_told_what_is_known(name: str):
     assert sentence(registry.load, name) == (
         f"There is no model {name[:80]!r}: choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
