@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from specviz.models.base import Capture, Guesses
+from specviz.models.base import Capture
+from specviz.models.engines import Guesses
 from specviz.models.toy import ToyModel, ToySession, rhyme_model
 
 # (tokens of the block up to a position, its age, keys, values) -> what it predicts, how surely

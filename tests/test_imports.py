@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cut": {"models.base"},
     "aside": set(),
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
-    "drafters": {*TRACE, "budget", "files", "models.base", "windows"},
+    "drafters": {*TRACE, "budget", "files", "models.base", "models.engines", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "jobs": {
@@ -57,9 +57,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
-        "", *PURE, "jobs", "inputs", "models.base", "models.registry", "models.peers",
-        "models.probe", "models.raven_label", "models.raven_depths", "models.raven_costs",
-        "models.raven_probe", "models.eagle_faked", "windows", "drafters", "audit", "verdict",
+        "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
+        "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
+        "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters", "audit", "verdict",
         "decoding", "equality", "memories", "tracefile", "files", "recorder", "catalog",
         "training.raven_documents", "training.raven_tasks",
     },
@@ -92,8 +92,8 @@ ONLY_IN: dict[str, set[str]] = {
 }
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
-    "models", "models.base", "models.entries", "models.raven_label", "models.registry",
-    "models.smollm2", "models.tiny_raven", "models.toy",
+    "models", "models.base", "models.engines", "models.entries", "models.raven_label",
+    "models.registry", "models.smollm2", "models.tiny_raven", "models.toy",
 }  # fmt: skip
 
 

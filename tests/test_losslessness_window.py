@@ -20,8 +20,9 @@ from specviz.drafters import create
 from specviz.evidence import WindowEvidence
 from specviz.jobs import Job, run
 from specviz.models import registry
-from specviz.models.base import Inputs, Offers
+from specviz.models.base import Inputs
 from specviz.models.eagle_engine import EagleEngine
+from specviz.models.engines import Offers
 from specviz.models.hf_features import FeatureSession
 from specviz.models.registry import Entry
 from specviz.trace import Progress, Step, Trace

@@ -32,7 +32,8 @@ from specviz.bench.window_texts import CONTEXTS, LongText, long_texts
 from specviz.bench.window_units import UNITS
 from specviz.drafters import create
 from specviz.models import registry
-from specviz.models.base import HeadFacts, HeadModel, Unsupported
+from specviz.models.base import Unsupported
+from specviz.models.engines import HeadFacts, HeadModel
 from specviz.windows import MODES
 
 QUICK_CONTEXTS = 2  # the first ones

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from specviz.budget import Curve
 from specviz.drafters.base import Draft
 from specviz.evidence import Evidence
-from specviz.models.base import Capture, HeadFacts, Model, Scores, Session
+from specviz.models.base import Capture, Model, Scores, Session
+from specviz.models.engines import HeadFacts
 from specviz.trace import Header, Prefill, Step
 
 

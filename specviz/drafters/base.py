@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from specviz.budget import Curve
 from specviz.evidence import Evidence
-from specviz.models.base import Capture, HeadFacts, InputError, Model, Scores, Session
+from specviz.models.base import Capture, InputError, Model, Scores, Session
+from specviz.models.engines import HeadFacts
 from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 

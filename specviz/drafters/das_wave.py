@@ -23,13 +23,8 @@ from specviz.drafters.depth import (
 )
 from specviz.drafters.wave_size import Plan, Shape, WaveSize
 from specviz.evidence import Cell, WaveEvidence
-from specviz.models.base import (
-    DepthEngine,
-    InputError,
-    Model,
-    Scores,
-    Session,
-)
+from specviz.models.base import InputError, Model, Scores, Session
+from specviz.models.engines import DepthEngine
 
 WIDEST, LONGEST = 64, 32  # positions of a block, rounds of a draft
 

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft
 from specviz.evidence import Cell, Round, WaveEvidence
-from specviz.models.base import DepthSession, InputError, Model, Session, Unsupported
+from specviz.models.base import InputError, Model, Session, Unsupported
+from specviz.models.engines import DepthSession
 from specviz.tree import DraftTree
 
 DEEPEST = 256  # no network of this kind is run deeper

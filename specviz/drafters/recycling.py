@@ -26,7 +26,8 @@ from specviz.drafters.mixture import Settings, copied_option, mix
 from specviz.drafters.prompt_lookup import span
 from specviz.drafters.spans import Match, SpanIndex
 from specviz.evidence import MemoryEvidence, Tally, Written
-from specviz.models.base import Capture, HeadFacts, InputError, Model, Scores, Session
+from specviz.models.base import Capture, InputError, Model, Scores, Session
+from specviz.models.engines import HeadFacts
 from specviz.trace import Header, Prefill, Step
 from specviz.tree import DraftTree
 

@@ -11,17 +11,8 @@ from specviz.budget import Curve, best_size
 from specviz.drafters.autoregressive import Autoregressive
 from specviz.drafters.base import Draft, knob
 from specviz.evidence import Entries, Expansion, Offer, Unkept, WindowEvidence
-from specviz.models.base import (
-    Capture,
-    HeadFacts,
-    HeadModel,
-    HeadSession,
-    InputError,
-    Model,
-    Offers,
-    Scores,
-    Session,
-)
+from specviz.models.base import Capture, InputError, Model, Scores, Session
+from specviz.models.engines import HeadFacts, HeadModel, HeadSession, Offers
 from specviz.tree import DraftTree
 from specviz.windows import MODES, Bounds, Mode, widest
 

@@ -14,10 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from specviz.models.base import InputError, Offers
+from specviz.models.base import InputError
 from specviz.models.eagle_cache import DraftCache
 from specviz.models.eagle_net import EagleHead
 from specviz.models.eagle_rope import rotate
+from specviz.models.engines import Offers
 from specviz.windows import Bounds, Sight
 
 # Beyond, neighbouring positions could not be told apart for certain any more.

@@ -12,10 +12,11 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from specviz.models.base import Capture, HeadEngine, Model, Unsupported
+from specviz.models.base import Capture, Model, Unsupported
 from specviz.models.eagle_cache import DraftCache
 from specviz.models.eagle_net import HeadConfig
 from specviz.models.eagle_rope import rotate
+from specviz.models.engines import HeadEngine
 from specviz.models.hf import HFModel
 from specviz.models.hf_features import FeatureSession
 from specviz.windows import Bounds, Mode

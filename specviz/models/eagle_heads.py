@@ -10,9 +10,10 @@ import torch
 
 from specviz.files import folder_digest
 from specviz.models import heads
-from specviz.models.base import HeadFacts, InputError
+from specviz.models.base import InputError
 from specviz.models.eagle_load import FILES, load_head
 from specviz.models.eagle_net import EagleHead
+from specviz.models.engines import HeadFacts
 from specviz.models.hf_hub import hub_config, snapshot
 from specviz.models.hf_pack import pack
 

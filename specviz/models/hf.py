@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from transformers import __version__ as TRANSFORMERS
 
-from specviz.models.base import Capture, HeadFacts, Inputs, Message, cpu_name
+from specviz.models.base import Capture, Inputs, Message, cpu_name
 from specviz.models.eagle_heads import Heads
+from specviz.models.engines import HeadFacts
 from specviz.models.hf_attention import GROUPED, fold_mask
 from specviz.models.hf_cache import BufferCache
 from specviz.models.hf_facts import Facts

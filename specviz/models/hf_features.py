@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from specviz.models.base import Capture, HeadEngine, Inputs, Scores
+from specviz.models.base import Capture, Inputs, Scores
 from specviz.models.eagle_engine import EagleEngine
 from specviz.models.eagle_net import EagleHead
+from specviz.models.engines import HeadEngine
 from specviz.models.hf_cache import BufferCache
 from specviz.models.session import CHUNK, TreeSession, chain
 from specviz.trace import Progress

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from transformers import __version__ as TRANSFORMERS
 
-from specviz.models.base import Capture, DepthEngine, Inputs, Message
+from specviz.models.base import Capture, Inputs, Message
+from specviz.models.engines import DepthEngine
 from specviz.models.hf import hardware
 from specviz.models.hf_text import TextCodec
 from specviz.models.raven_cache import RavenCache, Views

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from specviz.models.base import Guesses
+from specviz.models.engines import Guesses
 from specviz.models.raven_cache import RavenCache, Views, grown
 from specviz.models.raven_pass import Layer, Lean, Place, look
 from specviz.models.raven_start import Start

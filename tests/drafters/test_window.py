@@ -13,7 +13,8 @@ from specviz.budget import Curve
 from specviz.drafters import create
 from specviz.drafters.base import Draft
 from specviz.drafters.window import Window
-from specviz.models.base import HeadFacts, InputError, Offers
+from specviz.models.base import InputError
+from specviz.models.engines import HeadFacts, Offers
 from specviz.windows import Bounds, Sight
 
 FACTS = HeadFacts("a-head", "d", 64, 9, 1000)

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from specviz.models.base import HeadEngine, InputError, Offers
+from specviz.models.base import InputError
 from specviz.models.eagle_cache import SLACK, DraftCache
 from specviz.models.eagle_engine import LAST_POSITION, EagleEngine
 from specviz.models.eagle_net import EagleHead
 from specviz.models.eagle_rope import USUAL, rotate
+from specviz.models.engines import HeadEngine, Offers
 from specviz.windows import MODES, Bounds, Mode
 from tests.plain_eagle import Plain
 from tests.tiny_head import CONFIG, VARIANTS, made

@@ -12,16 +12,8 @@ from specviz.decoding import check_fit, decode
 from specviz.drafters import create
 from specviz.models import probe, raven_cache, raven_probe, raven_product
 from specviz.models import session as session_module
-from specviz.models.base import (
-    Capture,
-    DepthSession,
-    Guesses,
-    InputError,
-    Inputs,
-    Message,
-    Model,
-    finish,
-)
+from specviz.models.base import Capture, InputError, Inputs, Message, Model, finish
+from specviz.models.engines import DepthSession, Guesses
 from specviz.models.raven import RavenModel
 from specviz.models.raven_label import Recurrence
 from specviz.models.session import chain

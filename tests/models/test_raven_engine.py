@@ -9,7 +9,7 @@ import random
 import pytest
 import torch
 
-from specviz.models.base import DepthEngine
+from specviz.models.engines import DepthEngine
 from specviz.models.raven import RavenModel
 from specviz.models.raven_engine import _guesses
 from specviz.models.raven_pass import Causal
