@@ -59,9 +59,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
-        "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters", "audit", "verdict",
-        "decoding", "equality", "memories", "tracefile", "files", "recorder", "catalog",
-        "training.raven_documents", "training.raven_tasks",
+        "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
+        "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
+        "catalog", "training.raven_documents", "training.raven_tasks",
     },
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {
