@@ -106,7 +106,7 @@ def test_the_synthetic_part_is_marked_and_says_where_full_stops(
     assert "(16 guesses, no branch dropped)" in page
     assert "| full | 30.0 | not run |" in page
     assert "| full | 6.0 | 2929.7 |" in page
-    assert "Not run: what would take more than 1 GiB" in page
+    assert "Not run: what the memory had no room for" in page
     assert "that is 21.0 ms, and `full` alone takes as long at about 3000 positions" in page
     assert "| 1 000 | 2.50 | 1.0e-13 | 2.0e-05 | 1.20 | 0.0e+00 |" in page
     told["paying"].update(positions=None)
