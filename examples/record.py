@@ -80,6 +80,8 @@ class Example:
         }
 
 
+AHAB = "Who is Ahab? Describe him and what he wants."
+
 EXAMPLES = (
     Example(
         name="tea",
@@ -198,6 +200,41 @@ EXAMPLES = (
         model="tiny-raven",
         knobs={"block": "64", "first": "64", "rounds": "32", "inner": "8", "freeze": "0"},
         max_new_tokens=96,
+    ),
+    *(
+        Example(
+            name=name,
+            title=title,
+            description=description,
+            prompt=AHAB,
+            documents=("moby-dick-133.txt", "moby-dick-134.txt"),
+            context=context,
+            decoder="window",
+            knobs=knobs,
+            max_new_tokens=96,
+        )
+        for name, context, knobs, title, description in (
+            ("head-400", 400, {}, "Drafter head: 400 tokens", "TODO"),
+            ("head-2000", 2_000, {}, "Drafter head: 2 000 tokens", "TODO"),
+            ("head-7000", 7_000, {}, "Drafter head: 7 000 tokens", "TODO"),
+            (
+                "head-pressed",
+                7_000,
+                {"mode": "reindex_only"},
+                "No window: all of it, pressed together",
+                "TODO",
+            ),
+            ("head-true", 7_000, {"mode": "window_abs"}, "Window, but true positions", "TODO"),
+            ("head-no-sinks", 7_000, {"sinks": "0"}, "Window without sinks", "TODO"),
+            ("head-full", 7_000, {"mode": "full"}, "Neither window nor new positions", "TODO"),
+            (
+                "head-truncated",
+                7_000,
+                {"features": "truncated"},
+                "States of a target that reads the window alone",
+                "TODO",
+            ),
+        )
     ),
 )
 
