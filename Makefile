@@ -57,7 +57,7 @@ bench-recurrent: $(VENV)/.run
 
 bench-window: $(VENV)/.run
 	$(PY) -m specviz bench --suite window --resume --json docs/results-window.json
-	$(PY) docs/results.py docs/results-window.json --write
+	$(PY) docs/results.py docs/results-window.json $(wildcard docs/results-window-spec-bench.json) --write
 
 readme: $(VENV)/.run
 	$(PY) docs/tables.py --write

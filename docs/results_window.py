@@ -18,7 +18,10 @@ from results import ROOT, costs, number, percent, rows_of, same, table
 from results_window_aims import KINDS, Cell, aims, named, noise, pick
 
 PAGE = ROOT / "docs" / "results-window.md"
-COMMITTED = ROOT / "docs" / "results-window.json"
+COMMITTED = (
+    ROOT / "docs" / "results-window.json",
+    ROOT / "docs" / "results-window-spec-bench.json",
+)
 COMMAND = "python -m specviz bench --suite window"
 TENTHS = ("draft_ms", "verify_ms", "ms_per_token", "rows_per_pass")
 TOLD = ("tau", "accepted", "top_right", "draft_ms", "verify_ms", "ms_per_token", "speedup_decode",
@@ -133,7 +136,8 @@ def setting(found: Mapping[str, Any]) -> str:
     left = "".join(f" Left out ({k}): {v}" for k, v in found["left_out"].items())
     least, most = prompts["tokens"]
     tokens = f"{least}" if least == most else f"{least} to {most}"
-    defaults = found["defaults"]
+    defaults, times = found["defaults"], found["repetitions"]["short"]
+    often = "everything once" if times == 1 else f"{times} repetitions"
     return (
         f"{extent}`{what['model']}` (digest {what['digest']}) with the head `{head['label']}` "
         f"(digest {head['digest']}, {head['size']:,} weights, trained for {head['trained']} "
@@ -141,7 +145,7 @@ def setting(found: Mapping[str, Any]) -> str:
         f"{what['device']}, {weights}; {versions}. Unless a row says otherwise: "
         f"{defaults['sinks']} sinks, a window of {defaults['window']}, {defaults['depth']} levels. "
         f"{prompts['count']} short prompts of `{prompts['file']}`, at most {tokens} new tokens "
-        f"each; {len(found['texts'])} long texts; everything once.{left}\n"
+        f"each; {len(found['texts'])} long texts; {often}.{left}\n"
     )
 
 
@@ -238,12 +242,17 @@ def page(measured: Sequence[Mapping[str, Any]]) -> str:
     else:
         parts.append(f"Written by `docs/results.py` from what `{COMMAND}` measured.\n")
         parts += [part for part in body(measured[0]) if part]
+    for found in measured[1:]:
+        parts += [
+            f"## Other prompts: {found['prompts']['file']}\n",
+            setting(found), short(found), aims(found),
+        ]  # fmt: skip
     return "\n".join(parts)
 
 
 def committed() -> list[Mapping[str, Any]]:
     """The committed figures, if any."""
-    return [json.loads(COMMITTED.read_text("utf-8"))] if COMMITTED.exists() else []
+    return [json.loads(file.read_text("utf-8")) for file in COMMITTED if file.exists()]
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ FOUND: dict[str, Any] = {
              "size": 9_000},
     "defaults": {"sinks": 4, "window": 247, "depth": 4},
     "prompts": {"file": "p.jsonl", "count": 24, "tokens": [64, 64]},
-    "left_out": {},
+    "left_out": {}, "repetitions": {"short": 1},
     "sizes": [{"window": 32, "mode": "slot"}, {"window": 246, "mode": "slot"},
               {"window": 500, "mode": "window_abs"}],
     "texts": [{"id": f"{kind}-{c}", "kind": kind, "context": c, "tokens": n, "answer": 64,

@@ -16,7 +16,7 @@ from specviz.bench import window_probes as probes
 from specviz.bench.kept import Fits
 from specviz.bench.plan import Part, Stage, tokens_of
 from specviz.bench.probed import fits, is_probe
-from specviz.bench.recap import Suite
+from specviz.bench.recap import REPETITIONS, Suite
 from specviz.bench.runner import Runner
 from specviz.bench.window_cells import cells, paying
 from specviz.bench.window_rows import (
@@ -78,9 +78,11 @@ class WindowSuite(Suite):
         for row in (*rows.short(), *(r for make in rows.parts().values() for r in make())):
             if row.decoder == "window":  # before anything is measured in vain
                 create(row.decoder, row.knobs).check(runner.model)
+        if plan.headline:
+            return [Part(SHORT, dtype, rows.short(), self._prompts, REPETITIONS)], {}
         self._texts, missing = self._long(runner)
         wanted: dict[str, Sequence[int]] = {CONTEXT: self._contexts()}
-        if not (plan.quick or plan.headline):
+        if not plan.quick:
             wanted |= {WINDOWS: WINDOW_CONTEXTS, MECHANISMS: MECHANISM_CONTEXTS}
         parts = [Part(SHORT, dtype, rows.short(), self._prompts, 1)]
         for name, contexts in wanted.items():
