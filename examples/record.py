@@ -80,8 +80,6 @@ class Example:
         }
 
 
-AHAB = "Who is Ahab? Describe him and what he wants."
-
 EXAMPLES = (
     Example(
         name="tea",
@@ -201,41 +199,69 @@ EXAMPLES = (
         knobs={"block": "64", "first": "64", "rounds": "32", "inner": "8", "freeze": "0"},
         max_new_tokens=96,
     ),
-    *(
-        Example(
-            name=name,
-            title=title,
-            description=description,
-            prompt=AHAB,
-            documents=("moby-dick-133.txt", "moby-dick-134.txt"),
-            context=context,
-            decoder="window",
-            knobs=knobs,
-            max_new_tokens=96,
-        )
-        for name, context, knobs, title, description in (
-            ("head-400", 400, {}, "Drafter head: 400 tokens", "TODO"),
-            ("head-2000", 2_000, {}, "Drafter head: 2 000 tokens", "TODO"),
-            ("head-7000", 7_000, {}, "Drafter head: 7 000 tokens", "TODO"),
-            (
-                "head-pressed",
-                7_000,
-                {"mode": "reindex_only"},
-                "No window: all of it, pressed together",
-                "TODO",
-            ),
-            ("head-true", 7_000, {"mode": "window_abs"}, "Window, but true positions", "TODO"),
-            ("head-no-sinks", 7_000, {"sinks": "0"}, "Window without sinks", "TODO"),
-            ("head-full", 7_000, {"mode": "full"}, "Neither window nor new positions", "TODO"),
-            (
-                "head-truncated",
-                7_000,
-                {"features": "truncated"},
-                "States of a target that reads the window alone",
-                "TODO",
-            ),
-        )
+)
+
+# One question about two chapters, with as much of them as the context has room for.
+HEADS = (
+    (
+        "head-400", 400, {}, "Drafter head: 400 tokens",
+        "A prompt of 304 tokens, a little more than the 256 positions that the head was trained "
+        "for. The answer goes round in circles, so 70 of 72 tested guesses are right: compare the "
+        "three lengths by their strips, not by their speeds.",
     ),
+    (
+        "head-2000", 2_000, {}, "Drafter head: 2 000 tokens",
+        "The same question with more of the book. Still the head sees 251 tokens, four sinks and "
+        "the last 247, told as 0 to 250; a draft takes no longer, only the pass that verifies.",
+    ),
+    (
+        "head-7000", 7_000, {}, "Drafter head: 7 000 tokens",
+        "Of nearly 7 000 tokens the head sees 251. The answer is less sure of itself: 30 of 74 "
+        "tested guesses are right, which still pays. The next five recordings take one thing away "
+        "each.",
+    ),
+    (
+        "head-pressed", 7_000, {"mode": "reindex_only"}, "Without a window",
+        "All 6 997 tokens are seen, with 256 positions for them: steps of 0.04 where the head "
+        "learned whole ones. 21 of 70 tested guesses are right, and turning every key anew "
+        "makes a draft three times as dear.",
+    ),
+    (
+        "head-true", 7_000, {"mode": "window_abs"}, "Without new positions",
+        "The sinks are 6 996 positions away, 27 times farther than the head ever learned. It "
+        "hardly minds: 29 of 75 tested guesses are right, with new positions 30 of 74.",
+    ),
+    (
+        "head-no-sinks", 7_000, {"sinks": "0"}, "Without sinks",
+        "Rotary positions only tell distances, so without sinks counting anew changes nothing. "
+        "This head does not miss its sinks: 30 of 74 tested guesses are right, as with them.",
+    ),
+    (
+        "head-full", 7_000, {"mode": "full"}, "Without either: a head as it comes",
+        "It sees all 6 997 tokens where they stand. 20 of 68 tested guesses "
+        "are right, a draft takes longer, in eight steps no guess is worth its cost: slower than "
+        "plain decoding.",
+    ),
+    (
+        "head-truncated", 7_000, {"features": "truncated"}, "Without the far text's states",
+        "The head's states come from a model that read the window alone, so nothing from outside "
+        "can reach it: 26 of 74 tested guesses are right instead of 30. The second pass of every "
+        "step is the price of looking.",
+    ),
+)  # fmt: skip
+EXAMPLES += tuple(
+    Example(
+        name=name,
+        title=title,
+        description=description,
+        prompt="Who is Ahab? Describe him and what he wants.",
+        documents=("moby-dick-133.txt", "moby-dick-134.txt"),
+        context=context,
+        decoder="window",
+        knobs=knobs,
+        max_new_tokens=96,
+    )
+    for name, context, knobs, title, description in HEADS
 )
 
 
