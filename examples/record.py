@@ -234,7 +234,8 @@ HEADS = (
     (
         "head-no-sinks", 7_000, {"sinks": "0"}, "Without sinks",
         "Rotary positions only tell distances, so without sinks counting anew changes nothing. "
-        "This head does not miss its sinks: 30 of 74 tested guesses are right, as with them.",
+        "This head does not miss its sinks: 30 of 74 tested guesses are right, as with them; only "
+        "the clock ran differently.",
     ),
     (
         "head-full", 7_000, {"mode": "full"}, "Without either: a head as it comes",
