@@ -14,7 +14,7 @@ from specviz.drafters import DRAFTERS, knobs_of
 from specviz.drafters.base import KnobValue
 from specviz.evidence import WindowEvidence
 from specviz.trace import Run
-from specviz.windows import BOUNDED, Bounds
+from specviz.windows import BOUNDED, Bounds, widest
 
 Knobs = dict[str, KnobValue]
 Setting = Callable[[Knobs, Run], Knobs]
@@ -126,6 +126,26 @@ def _same_window(setting: Setting) -> Setting:
     return make
 
 
+def _fitting(setting: Setting) -> Setting:
+    """``setting``, with the largest window in range where that of the run leaves it."""
+
+    def make(knobs: Knobs, run: Run) -> Knobs:
+        head = run.header.head
+        if head is None:
+            return {}
+        most = widest(int(knobs["sinks"]), int(knobs["depth"]), head.trained)
+        if most < 1:
+            return {}
+        return setting(knobs, run) | ({"window": most} if int(knobs["window"]) > most else {})
+
+    return make
+
+
+def _no_sinks(knobs: Knobs, run: Run) -> Knobs:
+    """Only where there are some: a head that sees everything has none."""
+    return _same_window(_set(sinks=0))(knobs, run) if knobs["mode"] in BOUNDED else {}
+
+
 def _truncated(knobs: Knobs, run: Run) -> Knobs:
     """Only where there is a bound, so that the states could be other ones."""
     return {"features": "truncated"} if any(_bounded(s.evidence) for s in run.steps) else {}
@@ -212,9 +232,9 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "window": (
         Change("see-all", _set(mode="full", features="full")),
         Change("see-all-pressed", _set(mode="reindex_only", features="full")),
-        Change("true-positions", _set(mode="window_abs")),
-        Change("told-positions", _set(mode="slot")),
-        Change("no-sinks", _same_window(_set(sinks=0))),
+        Change("true-positions", _fitting(_set(mode="window_abs"))),
+        Change("told-positions", _fitting(_set(mode="slot"))),
+        Change("no-sinks", _no_sinks),
         Change("half-window", _half_window),
         Change("truncated-features", _truncated),
         Change("deeper", _same_window(_scaled("window", "depth", 2))),

@@ -24,10 +24,12 @@ Around = Callable[[str], tuple[Message, ...]]
 
 @dataclass(frozen=True)
 class Room:
-    """``tokens`` that a prompt may have where it and ``new`` tokens share ``limit`` ones."""
+    """``tokens`` that a prompt may have where it and ``new`` tokens share ``limit`` ones.
+    ``chosen``: a person set the limit, not the model."""
 
     limit: int
     new: int
+    chosen: bool = False
 
     @property
     def tokens(self) -> int:
@@ -50,7 +52,7 @@ def room_for(model: Model, context: int | None, new: int) -> Room:
         raise InputError(
             f"context cannot be {context}: {model.label} holds {model.max_context} tokens."
         )
-    return Room(context or model.max_context, new)
+    return Room(context or model.max_context, new, context is not None)
 
 
 def fitted(
@@ -137,6 +139,11 @@ def _no_room(total: int, own: int, room: Room, cut: str) -> InputError:
             f"The document has {total} tokens, and beside the question and {room.new} new tokens "
             f"there is room for {room.tokens - own}: let it be cut (middle, head or tail), give "
             "the part that matters, or ask for fewer new tokens."
+        )
+    if room.chosen:
+        return InputError(
+            f"The question takes {own} tokens and the answer up to {room.new}, with room for "
+            f"{room.limit} in all: allow more than {own + room.new}."
         )
     return InputError(
         f"The question takes {own} tokens and the answer up to {room.new} of {room.limit}, which "

@@ -123,9 +123,9 @@ def check_text(what: str, text: str, way_out: str) -> str:
 def _read(path: Path, name: str) -> bytes:
     if "\0" in str(path):
         raise InputError(f"{name} cannot be read: its path holds a NUL character.")
-    if path.is_dir():
-        raise InputError(f"{name} is a folder: choose a text file.")
     try:
+        if path.is_dir():
+            raise InputError(f"{name} is a folder: choose a text file.")
         with path.open("rb") as file:
             raw = file.read(pdf.HEAD)
             if pdf.is_pdf(raw):

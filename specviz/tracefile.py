@@ -124,16 +124,19 @@ def _gunzip(raw: bytes) -> bytes:
 
 def _check_order(events: list[StoredEvent]) -> None:
     seen: set[tuple[str, str]] = set()
+    ends: dict[str, int] = {}
     for event in events:
         if isinstance(event, Header):
             if (event.role, "header") in seen:
                 raise TraceError(f"This trace has two headers for the {event.role}.")
+            ends[event.role] = len(event.tokens) + event.max_new_tokens
         elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
             raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
         if isinstance(event, Prefill):
             _check_rows(event)
         if isinstance(event, Step):
             _check_tree(event)
+            _check_sight(event, ends[event.role])
         seen.add((event.role, event.type))
 
 
@@ -172,6 +175,14 @@ def _check_tree(step: Step) -> None:
             named += [part.node, *(max(offer.node, 0) for offer in part.offers)]
     if any(n >= size for n in named):
         raise TraceError(f"Step {step.index} of this trace names nodes that it does not have.")
+
+
+def _check_sight(step: Step, end: int) -> None:
+    """What a head saw lies in the text, which has at most ``end`` tokens."""
+    if isinstance(step.evidence, WindowEvidence):
+        parts = step.evidence.entries
+        if not parts or any(part.first + part.length > end for part in parts):
+            raise TraceError(f"A head sees outside of the text in step {step.index} of this trace.")
 
 
 def _no_constant(name: str) -> float:

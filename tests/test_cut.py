@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from specviz import jobs
-from specviz.cut import GAP, Room, fitted, kept
+from specviz.cut import GAP, Room, fitted, kept, room_for
 from specviz.jobs import Job
 from specviz.models.base import InputError, Inputs, Message, Unsupported
 from specviz.models.hf import HFModel
@@ -119,6 +119,13 @@ def test_no_room_at_all_is_said(limit: int) -> None:
         f"The question takes 6 tokens and the answer up to 10 of {limit}, which leaves no room "
         "for the document: ask for fewer new tokens or a shorter question."
     )
+
+
+def test_no_room_in_a_context_that_a_person_chose_names_the_least_one() -> None:
+    model = rhyme_model()
+    room = room_for(model, 12, 10)
+    with pytest.raises(InputError, match=r"with room for 12 in all: allow more than \d+\.$"):
+        fitted(model, around, LETTERS, room, "middle")
 
 
 @pytest.mark.parametrize("keep", range(1, 40))

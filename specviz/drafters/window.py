@@ -95,10 +95,11 @@ class Window(Autoregressive):
         most = widest(self.sinks, self.depth, facts.trained)
         mode = cast(Mode, self.mode)
         bounds = Bounds.of(mode, self.sinks, self.window, self.depth, facts.trained, facts.window)
-        if most < 1 and bounds.bounded and not self.window:
+        if most < 1 and bounds.bounded and (not self.window or mode != "window_abs"):
             raise InputError(
                 f"{self.sinks} sinks and {self.depth} levels leave no room for a window in the "
-                f"{facts.trained} positions that {facts.label} was trained for: give fewer."
+                f"{facts.trained} positions that {facts.label} was trained for: give fewer"
+                f"{', or another trained range' if self.trained else ''}."
             )
         if self.mode in ("slot", "shift") and self.window > most:
             raise InputError(

@@ -124,6 +124,10 @@ def _aux_layers(given: dict[str, Any], layers: int, label: str) -> tuple[int, ..
 def _window(inner: dict[str, Any], label: str) -> int | None:
     """The entries that the only layer looks back at (speculators: of a Qwen3 or Llama layer)."""
     size, kinds = inner.get("sliding_window"), inner.get("layer_types")
+    if kinds is not None and not (
+        isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)
+    ):
+        raise _odd("layer_types", kinds, "a list of names", label)
     on = inner.get("use_sliding_window", True) if kinds is None else "sliding_attention" in kinds
     if size is None or not on:
         return None

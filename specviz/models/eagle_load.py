@@ -41,6 +41,8 @@ def load_head(
     _complete(head, state, label)
     for name, tensor in state.items():
         state[name] = tensor if name in MAPS else tensor.to(dtype)
+        if not state[name].isfinite().all():
+            raise InputError(f"{name} of {label} holds numbers that are not finite: {FIX}")
     head.load_state_dict(state, assign=True)
     return head.requires_grad_(False).eval()
 
@@ -71,6 +73,9 @@ def _tensors(folder: Path, label: str) -> dict[str, Tensor]:
                 "than tensors."
             ) from error
         state |= {_own(name): tensor for name, tensor in part.items() if name not in IGNORED}
+    for name, tensor in state.items():
+        if name not in MAPS and not tensor.is_floating_point():
+            raise InputError(f"{name} of {label} holds no floating-point numbers: {FIX}")
     return state
 
 
@@ -78,9 +83,10 @@ def _weights(file: Path) -> dict[str, Tensor]:
     """The tensors of one file. A pickle is read as tensors only, so it can run nothing."""
     if file.suffix == ".bin":
         found = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
-        if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
-            raise ValueError("something else than tensors")
-        return found
+        named = isinstance(found, dict) and all(isinstance(name, str) for name in found)
+        if not named or not all(isinstance(t, Tensor) for t in found.values()):
+            raise ValueError("something else than named tensors")
+        return dict(found)
     with safe_open(file, framework="pt") as part:
         return {name: part.get_tensor(name) for name in part.keys()}  # noqa: SIM118
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.files import named_folder
+from specviz.models.base import InputError
 
+LONGEST = 300  # characters of a label, folder or hub id
 ASSETS = Path(__file__).parent.parent.parent / "assets" / "models"
 
 
@@ -66,4 +68,6 @@ def own(model: str) -> Head | None:
 
 def named(name: str) -> Head:
     """The head of a label, folder or hub id; whether it is there, only loading tells."""
+    if len(name) > LONGEST:
+        raise InputError(f"A drafter head's name has at most {LONGEST} characters: give a shorter.")
     return HEADS.get(name) or Head(Path(name).name, name, (), "")

@@ -169,8 +169,6 @@ class WhatIf:
             yield (KEEP,) * 11
             return
         live.started = True
-        line = status(text("ui.whatif.stopped", self.lang), "done")
-        results = self._nothing(line)
         try:
             stages = self._follow(live)
             with closing(stages):
@@ -182,7 +180,11 @@ class WhatIf:
                         break
                     shown = stage_line(stage, live.job.model, self.lang)
                     yield shown, *(KEEP,) * 7, said(shown), KEEP, KEEP
-            if outcome is not None:
+            # Only now: a line counts from when it was made, and those of stages came before.
+            if outcome is None:
+                line = status(text("ui.whatif.stopped", self.lang), "done")
+                results = self._nothing(line)
+            else:
                 results = self._results(outcome, live.trace)
                 line = status(text("ui.whatif.done", self.lang), "done")
         except Exception as error:

@@ -94,6 +94,9 @@ def test_stop_ends_the_changed_run_and_loses_nothing(visitor: Visitor) -> None:
     assert visit.page.locator(".sv-card[data-name=odd]").is_disabled()
     visit.page.click("#whatif-stop")
     assert said(visit, "Stopped") == "Stopped: nothing was compared."
+    line = visit.page.locator("#status .sv-status")
+    assert line.inner_text().strip() == "Stopped: nothing was compared."
+    assert line.get_attribute("data-kind") == "done"
     visit.page.wait_for_selector("#whatif-stop", state="hidden")
     assert visit.state()["run"] == run
     assert visit.page.locator(".sv-card[data-name=odd]").is_enabled()

@@ -169,6 +169,11 @@ def test_nothing_is_drafted_beyond_the_end_the_budget_or_the_improbable() -> Non
             "trained for: give fewer.",
         ),
         (
+            {"trained": 1, "window": 1, "sinks": 0},
+            "0 sinks and 3 levels leave no room for a window in the 1 positions that a-head was "
+            "trained for: give fewer, or another trained range.",
+        ),
+        (
             {"mode": "full", "features": "truncated"},
             "In the mode full the head sees everything, so truncated features would be the full "
             "ones: choose features=full, or the mode slot.",

@@ -230,3 +230,32 @@ def test_embeddings_of_its_own_are_used_where_a_head_was_trained_with_them(tmp_p
     put(tmp_path, {**SAFE, "embed_requires_grad": True}, plain.state_dict())
     with pytest.raises(InputError, match=r"^the head lacks the tensors embed_tokens.weight: "):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("kinds", [5, "sliding_attention", {}, [1]])
+def test_kinds_of_layers_are_a_list_of_names(tmp_path: Path, kinds: object) -> None:
+    put(tmp_path, {**SAFE, "sliding_window": 9, "layer_types": kinds}, head().state_dict())
+    with pytest.raises(InputError, match=r"has layer_types .*: it has to be a list of names\.$"):
+        load(tmp_path)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    state = head().state_dict()
+    state["lm_head.weight"][1, 2] = torch.nan
+    with pytest.raises(InputError, match=r"^lm_head.weight of the head holds numbers that are not"):
+        load(put(tmp_path, SAFE, state))
+    state["lm_head.weight"] = torch.ones(4, 12, dtype=torch.int8)
+    with pytest.raises(InputError, match=r"^lm_head.weight of the head holds no floating-point"):
+        load(put(tmp_path, SAFE, state))
+
+
+def test_a_file_of_tensors_without_names_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(SAFE), encoding="utf-8")
+    torch.save({1: torch.ones(2)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"^pytorch_model.bin of the head cannot be read: "):
+        load(tmp_path)
+
+
+def test_a_folder_without_a_config_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^the head has no config.json: give a folder "):
+        load(tmp_path)

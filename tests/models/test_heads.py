@@ -36,7 +36,7 @@ def test_labels_that_are_ready_for_heads() -> None:
         ("~nobody-here/x", "There is no folder ~nobody-here/x: give one with an EAGLE-3 head."),
         ("~/no-such-head", "There is no folder ~/no-such-head: give one with an EAGLE-3 head."),
         ("./no-such-head", "There is no folder ./no-such-head: give one with an EAGLE-3 head."),
-        ("y" * 5000, "The hub "),
+        ("y" * 5000, "A drafter head's name has at most 300 characters: give a shorter."),
         ("a\0b", "The hub "),
     ],
 )
