@@ -240,5 +240,5 @@ def _mark(chart: go.Figure, at: int, name: str, y: int = 0) -> None:
     # On a logarithmic axis a shape stands at a value, an annotation at its logarithm.
     chart.add_annotation(
         text=name, x=round(log10(at), 6), y=y, yref="paper", xanchor="left",
-        yanchor="top" if y else "bottom", showarrow=False,
+        align="left", yanchor="top" if y else "bottom", showarrow=False,
     )  # fmt: skip
