@@ -18,18 +18,28 @@ from specviz.windows import BOUNDED, Bounds, widest
 
 Knobs = dict[str, KnobValue]
 Setting = Callable[[Knobs, Run], Knobs]
+Fits = Callable[[Knobs], bool]
 
 
 @dataclass(frozen=True)
 class Change:
-    """``make(knobs, run)`` gives the knobs to set for a run that had ``knobs``."""
+    """``make(knobs, run)`` gives the knobs to set for a run that had ``knobs``; they would have no
+    effect beside knobs that it does not ``fit``."""
 
     name: str
     make: Setting
+    fits: Fits = lambda knobs: True
 
     def settings(self, knobs: Knobs, run: Run) -> Knobs:
         """The knobs that this change would set to another value; none where it changes nothing."""
+        if not self.fits(knobs):
+            return {}
         return {k: v for k, v in self.make(knobs, run).items() if knobs.get(k) != v}
+
+    def undone(self, set_since: Knobs, knobs: Knobs, run: Run) -> bool:
+        """Whether knobs that were ``set_since``, which made them ``knobs``, leave nothing of this
+        change: it would set one of them to another value, or has no effect any more."""
+        return not self.fits(knobs) or bool(self.settings(knobs, run).keys() & set_since.keys())
 
 
 def largest(run: Run) -> int:
@@ -93,11 +103,21 @@ def _tree(decoder: str, factor: float) -> Setting:
 
     def make(knobs: Knobs, run: Run) -> Knobs:
         size, most = _within(decoder, "nodes", factor * largest(run)), largest(run)
-        if knobs.get("tree") == "static" or (size <= most if factor > 1 else size >= most):
+        if size <= most if factor > 1 else size >= most:
             return {}
         return {"nodes": max(1, size)}
 
     return make
+
+
+def _grows(knobs: Knobs) -> bool:
+    """A tree of a fixed shape has a fixed size."""
+    return knobs.get("tree") != "static"
+
+
+def _windowed(knobs: Knobs) -> bool:
+    """A head that sees everything has neither sinks nor a window."""
+    return knobs["mode"] in BOUNDED
 
 
 def _half_window(knobs: Knobs, run: Run) -> Knobs:
@@ -197,8 +217,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "token_recycling": (
         Change("best-first", _set(tree="best_first")),
         Change("fixed-shape", _set(tree="static")),
-        Change("larger-tree", _tree("token_recycling", 2)),
-        Change("smaller-tree", _tree("token_recycling", 0.5)),
+        Change("larger-tree", _tree("token_recycling", 2), _grows),
+        Change("smaller-tree", _tree("token_recycling", 0.5), _grows),
         Change("no-lesson", _set(lesson=0.0)),
         Change("accepted-only", _set(rejected=False)),
     ),
@@ -234,8 +254,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
         Change("see-all-pressed", _set(mode="reindex_only", features="full")),
         Change("true-positions", _fitting(_set(mode="window_abs"))),
         Change("told-positions", _fitting(_set(mode="slot"))),
-        Change("no-sinks", _no_sinks),
-        Change("half-window", _half_window),
+        Change("no-sinks", _no_sinks, _windowed),
+        Change("half-window", _half_window, _windowed),
         Change("truncated-features", _truncated),
         Change("deeper", _same_window(_scaled("window", "depth", 2))),
         Change("shallower", _same_window(_scaled("window", "depth", 0.5))),

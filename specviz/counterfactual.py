@@ -59,23 +59,20 @@ def change(
     """The job of a recorded run with named changes, applied in order, and knobs set to values.
 
     Without any it is the recorded job again. Raises TraceError for a trace that cannot be repeated
-    and InputError for a change that does not exist, does not fit, or that the run had already.
+    and InputError for a change that does not exist, does not fit, that the run had already, or of
+    which a later one leaves nothing.
     """
     run = _repeatable(trace)
     header = run.header
     knobs = knobs or {}
     before = _knobs(header)
-    after = dict(before)
+    after = _applied(run, names, before)
+    checked = knob_values(create(header.decoder, {**after, **knobs}))
+    since = {k: checked[k] for k in knobs if checked[k] != after[k]}
     for name in names:
-        settings = _named(header.decoder, name).settings(after, run)
-        if not settings:
-            raise InputError(
-                f"This run cannot be changed by {name}, because that is how it ran or as far as "
-                f"its knobs go: choose another change."
-            )
-        after.update(settings)
-    after.update(knobs)
-    checked = knob_values(create(header.decoder, after))
+        if _named(header.decoder, name).undone(since, checked, run):
+            settings = " and ".join(f"{k}={v}" for k, v in since.items())
+            raise InputError(f"Nothing is left of {name} beside {settings}: leave one out.")
     if (names or knobs) and checked == before:
         given = " and ".join([*names, *(f"{k}={v}" for k, v in knobs.items())])
         raise InputError(f"This run had {given} already: choose another change.")
@@ -192,6 +189,28 @@ def _repeatable(trace: Trace) -> Run:
             "repeated: choose another one."
         )
     return run
+
+
+def _applied(run: Run, names: Sequence[str], before: Knobs) -> Knobs:
+    """``before`` with named changes in order; raises InputError as ``change`` does."""
+    after, done = dict(before), list[Change]()
+    for name in names:
+        each = _named(run.header.decoder, name)
+        settings = each.settings(after, run)
+        if not settings and each.settings(before, run):
+            others = " and ".join(c.name for c in done)
+            raise InputError(f"{name} changes nothing beside {others}: leave one out.")
+        if not settings:
+            raise InputError(
+                f"This run cannot be changed by {name}, because that is how it ran or as far as "
+                f"its knobs go: choose another change."
+            )
+        after.update(settings)
+        for earlier in done:
+            if earlier.undone(settings, after, run):
+                raise InputError(f"{earlier.name} and {name} contradict each other: leave one out.")
+        done.append(each)
+    return after
 
 
 def _named(decoder: str, name: str) -> Change:

@@ -367,6 +367,22 @@ def test_export_writes_tables(
     )
 
 
+def test_a_table_of_memory_rows_says_why_it_is_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, head = tmp_path / "rows.csv", ROOT / "examples" / "head-400.jsonl.gz"
+    assert run("export", head, "--table", "memory", "-o", table) == 0
+    assert table.read_text("utf-8").startswith("level,key,answers,")
+    assert table.read_text("utf-8").count("\n") == 1
+    assert capsys.readouterr().err == (
+        "There are no memory rows in this trace of the decoder window, so the table has titles "
+        "only.\n"
+    )
+    tea = ROOT / "examples" / "tea.jsonl.gz"
+    assert run("export", tea, "--table", "memory", "-o", table) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_export_writes_one_html_file(tmp_path: Path, trace_file: Path) -> None:
     out = tmp_path / "t.html"
     assert run("export", trace_file, "-o", out) == 0
@@ -509,11 +525,21 @@ def test_what_was_recorded_survives_every_end(
 def test_models_names_every_label(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("models") == 0
     printed = capsys.readouterr().out
-    labels = [line.split()[0] for line in printed.splitlines() if not line.startswith(" ")]
+    models, heads = printed.split("\n\n")
+    labels = [line.split()[0] for line in models.splitlines() if not line.startswith(" ")]
     assert labels == [
         "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "toy",
     ]  # fmt: skip
     assert "Apache-2.0" in printed
+    told = [line.strip() for line in models.splitlines() if "drafter head" in line]
+    embedded = "smollm2-eagle (assets/models), licence Apache-2.0"
+    assert told == [f"drafter head: {embedded}"] * 2  # of both labels of one model
+    assert heads.splitlines()[1:3] == [f"  {embedded}", "    smollm2-135m"]
+    assert heads.splitlines()[-2:] == [
+        "  eagle3-qwen3-8b (https://huggingface.co/RedHatAI/Qwen3-8B-speculator.eagle3), "
+        "licence as its page says",
+        "    Qwen/Qwen3-8B",
+    ]
 
 
 def test_the_module_passes_the_exit_code_on() -> None:

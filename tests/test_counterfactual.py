@@ -122,6 +122,64 @@ def test_named_changes_and_knobs_add_up(trace: Trace) -> None:
     assert knobs == {"levels": "2", "copy": "off", "depth": 4}
 
 
+def refusal(trace: Trace, *names: str, **knobs: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        change(trace, names, knobs)
+    return str(refused.value)
+
+
+def test_changes_that_contradict_each_other_are_refused(trace: Trace) -> None:
+    said = "{} and {} contradict each other: leave one out."
+    for pair in (("only-level1", "only-level3"), ("deeper", "shallower"), ("wider", "narrower"),
+                 ("learned-discount", "depth-discount"), ("smaller-tree", "larger-tree"),
+                 ("no-copy", "reserved-copy")):  # fmt: skip
+        first = told(trace, knobs={"width": 4, "calibration": "none"})
+        assert refusal(first, *pair) == said.format(*pair)
+    assert refusal(trace, "only-level3", "no-level1") == (
+        "no-level1 changes nothing beside only-level3: leave one out."
+    )
+    assert refusal(trace, "deeper", depth="4") == (
+        "Nothing is left of deeper beside depth=4: leave one out."
+    )
+    assert change(trace, ["no-level3", "only-level1"]).knobs["levels"] == "1"
+    assert change(trace, ["deeper"], {"depth": 16}).knobs["depth"] == 16
+
+
+def test_a_fixed_shape_has_no_other_size() -> None:
+    first = made(replace(JOB, decoder="token_recycling", knobs={"tree": "best_first"}))
+    assert refusal(first, "smaller-tree", "fixed-shape") == (
+        "smaller-tree and fixed-shape contradict each other: leave one out."
+    )
+    assert refusal(first, "fixed-shape", "smaller-tree") == (
+        "smaller-tree changes nothing beside fixed-shape: leave one out."
+    )
+
+
+def test_a_head_that_sees_everything_has_no_window(capsys: pytest.CaptureFixture[str]) -> None:
+    example = EXAMPLES / "head-2000.jsonl.gz"
+    first = load(example)
+    said = "{} and {} contradict each other: leave one out."
+    for pair in (("half-window", "see-all"), ("no-sinks", "see-all-pressed"),
+                 ("true-positions", "see-all"), ("truncated-features", "see-all"),
+                 ("see-all", "see-all-pressed")):  # fmt: skip
+        assert refusal(first, *pair) == said.format(*pair)
+    for name in ("half-window", "no-sinks"):
+        assert refusal(first, "see-all", name) == (
+            f"{name} changes nothing beside see-all: leave one out."
+        )
+    assert refusal(first, "half-window", mode="full") == (
+        "Nothing is left of half-window beside mode=full: leave one out."
+    )
+    knobs = change(first, ["half-window", "no-sinks", "true-positions", "deeper"]).knobs
+    assert (knobs["sinks"], knobs["mode"], knobs["depth"]) == (0, "window_abs", 8)
+    assert knobs["window"] == change(first, ["half-window"]).knobs["window"]
+    two = ("--change", "see-all", "--change", "half-window")
+    assert cli.main(["whatif", str(example), *two]) == 2
+    assert capsys.readouterr().err == (
+        "half-window changes nothing beside see-all: leave one out.\n"
+    )
+
+
 def test_the_size_of_a_tree_is_doubled_and_halved_from_the_largest_of_the_run(
     trace: Trace,
 ) -> None:

@@ -66,8 +66,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
-        "audit", "recorder", "drafters", "models.base", "models.registry", "changes",
-        "counterfactual", "verdict",
+        "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
+        "changes", "counterfactual", "verdict",
     },
     "__main__": {"cli"},
     "ui": {

@@ -8,7 +8,7 @@ import typer
 
 from specviz.catalog import text
 from specviz.cli.command import command
-from specviz.models import registry
+from specviz.models import heads, registry
 from specviz.views.terminal import literal
 from specviz.views.verified import badge
 
@@ -38,3 +38,19 @@ def _list() -> None:
         typer.echo(f"{'':18} {entry.problem() or text(state)}")
         for line in badge(registry.results(entry.label), entry.digest(), entry.dtypes):
             typer.echo(f"{'':18} {literal(line)}")
+        if head := heads.own(entry.label):
+            typer.echo(f"{'':18} {text('cli.model.head', head=_head(head))}")
+    typer.echo()
+    typer.echo(text("cli.model.heads"))
+    for head in heads.HEADS.values():
+        typer.echo(f"  {_head(head)}")
+        for target in head.targets:
+            typer.echo(f"    {target}")
+
+
+def _head(head: heads.Head) -> str:
+    """Its label, where it comes from, and its licence as far as that is known."""
+    embedded = head.label == heads.EMBEDDED  # whose folder is another one on every machine
+    place = "assets/models" if embedded else f"https://huggingface.co/{head.place}"
+    licence = head.licence or text("cli.model.licence")
+    return text("cli.model.head.value", label=head.label, place=place, licence=licence)

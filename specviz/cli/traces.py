@@ -17,6 +17,7 @@ from specviz.recorder import check_writable
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
 from specviz.views import candidates, memory_table, rejects, steps, terminal
+from specviz.views.inspector import inspect
 from specviz.views.settled import round_lines
 from specviz.views.sight import step_lines
 
@@ -93,5 +94,9 @@ def export_command(
         content = export_html(trace, audited=not audit(trace))
     else:
         content = TABLES[table or "rejects"].to_csv(trace)
+        if table == "memory" and not inspect(trace).rows:
+            run = trace.run("decoder")
+            decoder = terminal.literal(run.header.decoder) if run else ""
+            typer.echo(text("cli.export.no_memory", decoder=decoder), err=True)
     write_whole(output, content.encode())
     typer.echo(text("cli.exported", path=output))

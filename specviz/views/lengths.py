@@ -37,7 +37,8 @@ SHADES = ("#56B4E9", "#0072B2")  # of contexts
 
 def speed(found: Found, lang: str = "en") -> go.Figure:
     """Lines: decode speed-up by context, one a mode, RECAP beside; 1 is plain decoding."""
-    chart = _by_context(found, "speedup_decode", (*MODES, "recap"), "view.lengths.speed", lang)
+    # The name of the mark stands at the top: at the bottom is that of the line of plain decoding.
+    chart = _by_context(found, "speedup_decode", (*MODES, "recap"), "view.lengths.speed", lang, 1)
     return _even(chart, text("view.lengths.even", lang)) if chart.data else chart
 
 
@@ -154,8 +155,9 @@ def verdict(found: Found, lang: str = "en") -> str:
     known = [c for c in contexts if speeds.get(("slot", c)) is not None]
     if not known:
         return text("view.lengths.nothing", lang)
-    slow = [c for c in known if speeds["slot", c] < 1]
-    behind = [c for c in known if speeds["slot", c] < (speeds.get(("full", c)) or 0)]
+    shown = {key: round(speed or 0, 2) for key, speed in speeds.items()}  # as the charts say it
+    slow = [c for c in known if shown["slot", c] < 1]
+    behind = [c for c in known if shown["slot", c] < shown.get(("full", c), 0)]
     return text(
         "view.lengths.verdict", lang, count=len(known),
         slow=_places(slow, lang), behind=_places(behind, lang),
@@ -175,7 +177,9 @@ def _cells(found: Found, part: str, kind: str = "all") -> list[Mapping[str, Any]
     return [c for c in found["cells"] if (c["part"], c["kind"]) == (part, kind)]
 
 
-def _by_context(found: Found, key: str, rows: Sequence[str], title: str, lang: str) -> go.Figure:
+def _by_context(
+    found: Found, key: str, rows: Sequence[str], title: str, lang: str, at: int = 0
+) -> go.Figure:
     cells = _cells(found, "context")
     lines = []
     for row in rows:
@@ -193,7 +197,7 @@ def _by_context(found: Found, key: str, rows: Sequence[str], title: str, lang: s
     _contexts(chart, contexts)
     trained = found["head"]["trained"]
     if contexts[0] <= trained <= contexts[-1]:
-        _mark(chart, trained, text("view.lengths.trained", lang, trained=grouped(trained)))
+        _mark(chart, trained, text("view.lengths.trained", lang, trained=grouped(trained)), at)
     return chart
 
 
@@ -236,5 +240,5 @@ def _mark(chart: go.Figure, at: int, name: str, y: int = 0) -> None:
     # On a logarithmic axis a shape stands at a value, an annotation at its logarithm.
     chart.add_annotation(
         text=name, x=round(log10(at), 6), y=y, yref="paper", xanchor="left",
-        yanchor="top" if y else "bottom", showarrow=False,
+        align="left", yanchor="top" if y else "bottom", showarrow=False,
     )  # fmt: skip

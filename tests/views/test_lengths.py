@@ -30,7 +30,9 @@ def test_speed_by_context_can_show_the_window_losing() -> None:
     assert lines["full"].y == (1.4, 1.4, 1.0)
     assert lines["slot"].hovertext[2] == "slot, 8\u202f000 tokens: 0.90 (1 prompts)"
     assert [s.y0 for s in chart.layout.shapes if s.y0 == s.y1] == [1]
-    assert "plain decoding" in notes(chart)
+    even, mark = notes(chart)["plain decoding"], notes(chart)["trained for 256"]
+    assert (even.yanchor, even.y) == ("top", 1)  # below its line, at the bottom of the chart
+    assert (mark.yanchor, mark.y) == ("top", 1) and mark.yref == "paper"  # at its top
     assert len({(line.line.dash, line.marker.symbol) for line in chart.data}) == 5
 
 
@@ -82,7 +84,7 @@ def test_the_head_alone_ends_where_memory_does(told: dict[str, Any]) -> None:
     assert (lines["slot"].x, lines["slot"].y) == ((4_000, 2_000_000), (5.0, 5.0))
     assert (lines["full"].x, lines["full"].y) == ((4_000,), (30.0,))
     assert lines["full"].hovertext == ("full, 4\u202f000 faked positions: 30.00 ms, 6.00 MiB seen",)
-    assert list(notes(chart)) == ["modelled: full stops paying at 3\u202f000"]
+    assert list(notes(chart)) == ["modelled:<br>full stops paying<br>at 3\u202f000"]
     told["paying"] = None
     assert notes(lengths.alone(told)) == {}
     told["alone"] = []
@@ -101,6 +103,17 @@ def test_the_verdict_counts_wins_and_losses(told: dict[str, Any]) -> None:
         if cell["row"] == "slot":
             cell["speedup_decode"] = 2.0
     assert lengths.verdict(told).count(": none.") == 2
+
+
+def test_figures_that_look_equal_are_not_told_apart(told: dict[str, Any]) -> None:
+    speeds = {"slot": 1.3109, "full": 1.3117}
+    for each in told["cells"]:
+        each["speedup_decode"] = speeds.get(each["row"], 1.0)
+    assert lengths.verdict(told).endswith("everything (full) at: none.")
+    for each in told["cells"]:
+        each["speedup_decode"] = {"slot": 0.996, "full": 1.01}.get(each["row"], 1.0)
+    assert "plain decoding at: none." in lengths.verdict(told)
+    assert lengths.verdict(told).endswith("everything (full) at: 256, 512, 8\u202f000.")
 
 
 def test_what_was_not_measured_is_not_drawn(told: dict[str, Any]) -> None:

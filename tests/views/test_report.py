@@ -153,7 +153,8 @@ def test_the_lines_say_it_in_words() -> None:
         "0 accepted guesses came from memory rows that refused branches had written",
         "these runs are of 2 different models: compare with care",
         "these runs had 2 different sets of knobs",
-        "4 walks ended at no right guess, 0 of them where nothing was drafted",
+        "4 walks ended at no right guess, 0 of them where no guess was drafted, whatever the "
+        "reason",
         "     2   50.0 %  known, tree was full",
         "     2   50.0 %  memory said something else",
         "most often wanted and unknown: ‹E2 80› ×2",

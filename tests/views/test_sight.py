@@ -113,7 +113,7 @@ def test_a_report_counts_what_was_offered_and_what_was_not() -> None:
     said = [cells[0] for cells in report_words.table(group, "fact")[1]]
     assert said == [
         "known, tree was full", "the head offered others",
-        "nothing was guessed there",
+        "no guess was drafted, no reason recorded",
     ]  # fmt: skip
     assert report_words.unknown(group) == "most often wanted and unknown: ␣said ×1"
 
