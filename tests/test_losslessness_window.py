@@ -218,5 +218,18 @@ def test_every_named_change_of_a_run_with_a_head_gives_the_same_text(
         assert found.comparison.parted is None, name
 
 
+def test_a_change_of_mode_brings_a_window_that_is_too_wide_into_range(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    target = model("llama")
+    registry.register(Entry(label="tiny", title="tiny", load=lambda device, kind: target))
+    knobs = {"head": str(folder), "mode": "window_abs", "window": 300}
+    wide = job("tiny", folder, prompt="a" * 60, dtype="float64", baseline=False, knobs=knobs)
+    assert change(wide, ["told-positions"]).knobs["window"] == 55  # 64 - 4 sinks - 4 levels - 1
+    _, found = outcome(run_counterfactual(wide, ("told-positions",)))
+    assert found.comparison.parted is None
+
+
 def test_a_session_without_a_head_keeps_no_features() -> None:
     assert not isinstance(model("llama").open(), FeatureSession)
