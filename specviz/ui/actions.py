@@ -252,7 +252,7 @@ class Actions:
         return message, KEEP, KEEP, line
 
     def _blank(self, visit: Visit, live: Live, tick: Tick) -> Any:
-        """The player's value before a run has events: an empty stage; the old run, if that was all."""
+        """The player before a run has events: an empty stage; the old run if it ends so."""
         if tick.stage.name == "queue":
             return KEEP
         if tick.live:
