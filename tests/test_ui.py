@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -362,9 +363,29 @@ def test_stages_count_tokens_of_each_run() -> None:
         stage = stage_of(event, stage, JOB.max_new_tokens)
         seen.append((stage.name, stage.done))
     names = list(dict.fromkeys(name for name, _ in seen))
-    assert names == ["load", "encode", "prefill", "decode", "baseline", "check"]
+    assert names == [
+        "load", "encode", "prefill", "decode", "baseline", "baseline_prefill", "check",
+    ]  # fmt: skip
     assert [done for name, done in seen if name == "decode"][-1] == 60
+    reading = Progress(stage="prefill", role="baseline", done=3, total=9)
+    assert stage_of(reading, Stage("baseline", 0, 60), 60) == Stage("baseline_prefill", 3, 9)
     assert [done for name, done in seen if name == "baseline"][-1] == 60
+
+
+def test_the_player_is_emptied_while_a_run_loads_and_filled_again_if_nothing_came() -> None:
+    desk = Desk()
+    actions = Actions(desk, (), jobs.run, None, "en")  # type: ignore[arg-type]
+    visit, live = Visit(shown="old"), Live(JOB)
+    pushed = partial(actions._pushed, visit, live, line="")
+    assert pushed(tick=Tick(0, Stage("queue")))[0] is KEEP
+    blank = json.loads(pushed(tick=Tick(0, Stage("load", 0, 1)))[0])
+    assert (blank["run_id"], blank["events"], blank["live"]) == (live.run_id, [], True)
+    assert blank["stage"] == {"name": "load", "done": 0, "total": 1} and visit.shown == "old"
+    failed = Tick(0, Stage("error"), live=False)
+    assert pushed(tick=failed)[0] is KEEP, "nothing to go back to"
+    desk.publish("old", Trace(tuple(e for e in jobs.run(JOB) if not isinstance(e, Progress))))
+    back = json.loads(gzip.decompress(base64.b64decode(json.loads(pushed(tick=failed)[0])["load"])))
+    assert back["run_id"] == "old" and len(back["events"]) > 3
 
 
 def test_stop_of_a_waiting_run_ends_it_and_of_a_running_one_asks_it_to_end() -> None:

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -231,27 +231,35 @@ class Actions:
     def _pushed(self, visit: Visit, live: Live, tick: Tick, line: Any) -> tuple[Any, ...]:
         events = live.recording.events
         if not events:
-            return same(line)
+            return self._blank(visit, live, tick), KEEP, KEEP, line
         first_time = visit.shown != live.run_id
         if first_time:
             self.desk.keep(visit, live.run_id, live.recording)
             if not tick.live:  # over before anybody could watch it grow: pause where it is good
                 message = self._packed(live.recording.trace, live.run_id)
                 return self._shown(visit, message, live.run_id, line)
-        stage = tick.stage
         update = player.update(
             events,
             live.run_id,
             tick.first,
             live=tick.live,
-            stage={"name": stage.name, "done": stage.done, "total": stage.total}
-            if tick.live else None,
+            stage=asdict(tick.stage) if tick.live else None,
             summary=metrics.summary(live.recording.trace),
         )  # fmt: skip
         message = json.dumps(update, allow_nan=False)
         if first_time:
             return self._shown(visit, message, live.run_id, line)
         return message, KEEP, KEEP, line
+
+    def _blank(self, visit: Visit, live: Live, tick: Tick) -> Any:
+        """The player before a run has events: an empty stage; the old run if it ends so."""
+        if tick.stage.name == "queue":
+            return KEEP
+        if tick.live:
+            update = player.update((), live.run_id, 0, stage=asdict(tick.stage))
+            return json.dumps(update, allow_nan=False)
+        before = self.desk.trace(visit.shown)
+        return KEEP if before is None else self._packed(before, visit.shown)
 
     @staticmethod
     def buttons(running: bool) -> tuple[Any, Any, Any]:

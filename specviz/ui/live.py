@@ -77,6 +77,8 @@ def stage_of(event: Event, before: Stage, budget: int) -> Stage:
     """The stage that ``event`` belongs to."""
     part = "decode" if event.role == "decoder" else "baseline"
     match event:
+        case Progress(stage="prefill", role="baseline"):
+            return Stage("baseline_prefill", event.done, event.total)
         case Progress():
             return Stage(event.stage, event.done, event.total)
         case Prefill():

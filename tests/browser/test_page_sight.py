@@ -7,7 +7,7 @@ from pathlib import Path
 from specviz.tracefile import save
 from tests.window_traces import small_window
 
-from .visitor import Visitor
+from .visitor import STATE, Visitor
 
 
 def test_a_run_of_a_head_shows_charts_refusals_and_its_head(
@@ -33,3 +33,22 @@ def test_a_run_of_a_head_shows_charts_refusals_and_its_head(
     page.get_by_role("tab", name="Run card").click()
     card = page.locator("#card").inner_text()
     assert "tiny-head: 1,234 weights" in card and "Greatest distance 9, within the 12" in card
+
+
+def test_the_caption_of_a_head_is_in_view_in_a_low_window(visitor: Visitor, tmp_path: Path) -> None:
+    page = visitor.page
+    page.set_viewport_size({"width": 1100, "height": 700})
+    path = tmp_path / "window.jsonl.gz"
+    save(path, small_window().events)
+    with page.expect_file_chooser() as asked:
+        page.evaluate("document.querySelector('#upload').click()")
+    asked.value.set_files(path)
+    visitor.wait(f"{STATE}.events === {len(small_window().events)}")
+    page.evaluate("scrollTo(0, 0)")
+    visitor.wait(
+        """(() => {
+          const host = [...document.querySelectorAll('#player *')].find((e) => e.shadowRoot);
+          const [said, bar] = ['.caption', '.transport'].map((s) =>
+            host.shadowRoot.querySelector(s).getBoundingClientRect());
+          return said.bottom <= bar.top && bar.bottom <= innerHeight; })()"""
+    )

@@ -793,18 +793,26 @@ def test_the_controls_are_in_view_on_a_small_screen(
     assert min(small) >= (12 if projector else 9) - 0.05
 
 
-def test_an_old_picture_waits_faintly_for_a_new_run(show: Callable[..., Page]) -> None:
+def test_no_picture_of_an_old_run_stays_when_a_new_one_begins(show: Callable[..., Page]) -> None:
     trace = random_trace(8, 6, 5)
     page = show(trace, start_step=2)
+    assert page.locator(".stage .chip").count() == 7
+    assert page.locator(".pass").inner_text() != ""
+    load = {"name": "load", "done": 0, "total": 1}
+    page.evaluate("(u) => it.push(u)", player.update((), "next", 0, stage=load))
+    assert page.locator(".waiting").inner_text() == "waiting for the model"
+    assert page.locator(".badge").inner_text().endswith("loading the model")
+    assert page.locator(".stage .chip").count() == 0
+    assert page.locator(".pass").inner_text() == ""
     page.evaluate("(u) => it.push(u)", player.update(trace.events[:1], "next", 0))
     assert page.locator(".waiting").inner_text() == "waiting for toy"
-    assert page.locator(".stage.stale .chip").count() == 7
+    assert page.locator(".stage .chip").count() == 0
     assert page.locator(".absent").text_content() == (
         "plain decoding, where asked for, runs afterwards"
     )
     page.evaluate("(u) => it.push(u)", player.update(trace.events[:3], "next", 1))
     assert page.locator(".waiting").is_hidden()
-    assert page.locator(".stage.stale").count() == 0
+    assert page.locator(".stage .chip").count() > 0
 
 
 def test_every_beginning_of_a_run_can_be_drawn(show: Callable[..., Page]) -> None:

@@ -138,7 +138,34 @@ def test_the_first_guess_says_what_is_seen_and_the_pass_that_nothing_is_lost(sho
         "The head had not looked further than this, so . was the model's to write."
     )
     page.evaluate("it.seekStep(2)")
-    assert caption(page)[1] == "said was not among the 2 tokens that the head offered here."
+    assert caption(page)[1] == (
+        "said was not among the 2 tokens that the head offered here; it can guess only 40 of the "
+        "model's 58 tokens."
+    )
+
+
+def test_a_draft_that_the_length_cut_short_does_not_blame_the_head(show: Show) -> None:
+    header, *rest = small_window().events
+    before = 1 + 3  # the token of the prompt and the first step; the second emits two more
+    limit = header.model_copy(update={"max_new_tokens": before + 2})
+    page = show(Trace((limit, *rest)))
+    page.evaluate("it.seekStep(1)")
+    assert caption(page)[1] == (
+        ". ends the answer at the length that was asked for: there was no room for a longer draft."
+    )
+
+
+@pytest.mark.parametrize("size", [(1100, 700), (1000, 700), (1280, 720)])
+def test_the_caption_is_above_the_controls_in_a_low_window(
+    show: Show, size: tuple[int, int]
+) -> None:
+    page = show(small_window(), viewport={"width": size[0], "height": size[1]})
+    page.evaluate("it.seekStep(0)")
+    above, below = page.evaluate(
+        """() => ['.caption', '.transport'].map((s) => {
+             const b = root.querySelector(s).getBoundingClientRect(); return [b.top, b.bottom]; })"""
+    )
+    assert above[0] > 0 and above[1] <= below[0] and below[1] <= size[1]
 
 
 def why(show: Show, trace: Trace) -> str:

@@ -159,7 +159,7 @@ function whole(model, step, place) {
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const [best] = step.nodes[end].top; // a recording need not hold any
   const p = best && share(Math.exp(best[1]));
-  const reason = isSight(step) ? sights.because(step, end) : because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
+  const reason = isSight(step) ? sights.because(model, step, place.step, end) : because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
   if (!children.length) return { main: say("full", params), why: reason };
   const wrong = distinct(children);
   return {

@@ -118,8 +118,11 @@ export class Player {
 
   #events(all) {
     // A run with waves keeps their larger stage in steps that have none.
-    this.element.classList.toggle("waves", this.model.waves);
-    this.element.classList.toggle("heads", this.model.heads);
+    // A run that is still loading keeps the stage of the one before: nobody knows yet what it needs.
+    if (this.payload.events.length || !this.payload.live) {
+      this.element.classList.toggle("waves", this.model.waves);
+      this.element.classList.toggle("heads", this.model.heads);
+    }
     this.#keepFocus(() => {
       for (const view of this.views) {
         if (all) view.refresh?.();

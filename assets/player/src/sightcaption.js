@@ -65,8 +65,18 @@ export function none(step) {
   return say(costDecided(step) ? "none_why_cost" : "none_why_blocked", { root });
 }
 
+/** Not among `n` offers, and, where that is known, that the head has no word for most tokens. */
+function missing(model, wanted, n) {
+  const { head, vocab_size } = model.decoder.header;
+  if (!head || head.vocabulary >= vocab_size) return also("unknown", { wanted, n });
+  return also("unknown_of", { wanted, n, vocabulary: head.vocabulary, vocab_size });
+}
+
+/** Whether the answer was as long as allowed after a step: no guess could have followed its own. */
+const isLast = ({ decoder }, index) => decoder.counts[index] >= decoder.header.max_new_tokens;
+
 /** Why the token that the model wanted behind `end` was no guess, and whether sight is to blame. */
-export function because(step, end) {
+export function because(model, step, index, end) {
   const { evidence, nodes } = step;
   const { trained, distance } = evidence;
   const wanted = token(nodes[end].pick);
@@ -76,7 +86,8 @@ export function because(step, end) {
   if (found) {
     const params = { wanted, n: nodes.length - 1, rank: found.rank, p: { probability: found.p } };
     parts.push(also(`known.${found.cut}`, params));
-  } else parts.push(offers ? also("unknown", { wanted, n: offers.length }) : also("unasked", { wanted }));
+  } else if (offers) parts.push(missing(model, wanted, offers.length));
+  else parts.push(also(isLast(model, index) ? "no_room" : "unasked", { wanted }));
   if (isBeyond(evidence)) parts.push(also("far", { trained, distance: position(distance) }));
   if (evidence.truncated) parts.push(also("truncated"));
   return joined(parts);

@@ -155,14 +155,14 @@ export class Tree {
     // A wave is drawn by its own painter, in the same place.
     this.element.hidden = Boolean(scene.wave);
     if (scene.wave) return;
-    const waits = scene.live && !tree && this.canvas.hasChildNodes();
     this.#wait(scene.live && !tree);
     if (!tree) {
-      // What was shown before stays, faint, until there is something new to show.
-      if (!waits) this.canvas.replaceChildren();
+      // Nothing of another run stays beside the words about this one.
+      this.canvas.replaceChildren();
+      text(this.note, "");
       this.sweep.style.display = "none";
       this.beyond.clear();
-      if (!waits) this.key = "";
+      this.key = "";
       text(
         this.heading,
         strings.say(model.decoder.header ? "player.stage_prefill" : "player.stage_empty"),
@@ -230,7 +230,6 @@ export class Tree {
 
   #wait(on) {
     this.waiting.hidden = !on;
-    this.box.classList.toggle("stale", on);
     const header = this.player.model.decoder.header;
     if (on)
       text(
