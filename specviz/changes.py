@@ -127,48 +127,26 @@ def _half_window(knobs: Knobs, run: Run) -> Knobs:
 
 
 def _same_window(setting: Setting) -> Setting:
-    """``setting`` with the window of the run, as far as the head's range still has room for it."""
+    """``setting`` with the window of the run, as far as the head's range still has room for it;
+    nothing where it has room for none."""
 
     def make(knobs: Knobs, run: Run) -> Knobs:
-        changed = setting(knobs, run)
-        head = run.header.head
+        changed, head = setting(knobs, run), run.header.head
         if head is None or all(knobs[name] == value for name, value in changed.items()):
             return {}
-        was, most = (
-            Bounds.of(
-                "slot", int(k["sinks"]), int(k["window"]), int(k["depth"]), head.trained,
-                head.window,
-            ).window
-            for k in (knobs, {**knobs, **changed, "window": 0})
-        )  # fmt: skip
-        return {**changed, "window": max(1, min(was, most))}
+
+        def window(knobs: Knobs) -> int:
+            sinks, last, depth = (int(knobs[name]) for name in ("sinks", "window", "depth"))
+            return Bounds.of("slot", sinks, last, depth, head.trained, head.window).window
+
+        after = {**knobs, **changed}
+        most = widest(int(after["sinks"]), int(after["depth"]), head.trained)
+        wanted = min(window(knobs), most)
+        if wanted < 1:
+            return {}
+        return changed if window(after) == wanted else {**changed, "window": wanted}
 
     return make
-
-
-def _fitting(setting: Setting) -> Setting:
-    """``setting``, with the largest window in range where that of the run leaves it."""
-
-    def make(knobs: Knobs, run: Run) -> Knobs:
-        head = run.header.head
-        if head is None:
-            return {}
-        most = widest(int(knobs["sinks"]), int(knobs["depth"]), head.trained)
-        if most < 1:
-            return {}
-        return setting(knobs, run) | ({"window": most} if int(knobs["window"]) > most else {})
-
-    return make
-
-
-def _no_sinks(knobs: Knobs, run: Run) -> Knobs:
-    """Only where there are some: a head that sees everything has none."""
-    return _same_window(_set(sinks=0))(knobs, run) if knobs["mode"] in BOUNDED else {}
-
-
-def _truncated(knobs: Knobs, run: Run) -> Knobs:
-    """Only where there is a bound, so that the states could be other ones."""
-    return {"features": "truncated"} if any(_bounded(s.evidence) for s in run.steps) else {}
 
 
 def _bounded(evidence: object) -> TypeGuard[WindowEvidence]:
@@ -252,11 +230,11 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "window": (
         Change("see-all", _set(mode="full", features="full")),
         Change("see-all-pressed", _set(mode="reindex_only", features="full")),
-        Change("true-positions", _fitting(_set(mode="window_abs"))),
-        Change("told-positions", _fitting(_set(mode="slot"))),
-        Change("no-sinks", _no_sinks, _windowed),
+        Change("true-positions", _same_window(_set(mode="window_abs"))),
+        Change("told-positions", _same_window(_set(mode="slot"))),
+        Change("no-sinks", _same_window(_set(sinks=0)), _windowed),
         Change("half-window", _half_window, _windowed),
-        Change("truncated-features", _truncated),
+        Change("truncated-features", _set(features="truncated"), _windowed),
         Change("deeper", _same_window(_scaled("window", "depth", 2))),
         Change("shallower", _same_window(_scaled("window", "depth", 0.5))),
     ),

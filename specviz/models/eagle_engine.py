@@ -48,11 +48,6 @@ class EagleEngine:
         self._root = torch.empty(0)
 
     @property
-    def trained(self) -> int:
-        """Positions that the head was trained for."""
-        return self.head.config.max_positions
-
-    @property
     def sight(self) -> Sight:
         """What is seen of the text in this round."""
         return self._held.sight

@@ -114,11 +114,6 @@ class HeadEngine(Protocol):
     """
 
     @property
-    def trained(self) -> int:
-        """Positions that the head was trained for."""
-        ...
-
-    @property
     def sight(self) -> Sight:
         """What is seen of the text in this round."""
         ...

@@ -99,7 +99,7 @@ def json_object(file: Path, label: str) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise Unsupported(f"{label} has no {file.name}: give a folder with a saved one.") from error
+        raise Unsupported(f"{label} has no {file.name}: give a folder that has one.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(file, label) from error
     if not isinstance(found, dict):
