@@ -217,8 +217,8 @@ HEADS = (
     (
         "head-7000", 7_000, {}, "Drafter head: 7 000 tokens",
         "Of nearly 7 000 tokens the head sees 251. The answer is less sure of itself: 30 of 74 "
-        "tested guesses are right, which still pays. The next five recordings take one thing away "
-        "each.",
+        "tested guesses are right, which still pays. The next five recordings take something "
+        "away.",
     ),
     (
         "head-pressed", 7_000, {"mode": "reindex_only"}, "Without a window",

@@ -198,7 +198,7 @@ def test_a_pure_window_says_that_new_positions_change_nothing(show: Show) -> Non
         in (why(show, runs["shift"]))
     )
     assert why(show, runs["truncated"]).endswith(
-        "Its input states come from a model that read no more than this, either."
+        "Its input states come from a model that read only what the head sees."
     )
     assert why(show, runs["full"]) == (
         "The head sees all 2,000 tokens of the text so far. The greatest distance, 2,002, lies "
