@@ -40,7 +40,7 @@ def judge(
         return Check(equal=True, complete=complete)
     session = model.open()
     try:
-        scores = yield from session.score((*inputs.tokens, *decoder.tokens))
+        scores = yield from session.score((*inputs.tokens, *decoder.tokens), inputs.pixels)
     finally:
         session.close()
     start = len(inputs.tokens)

@@ -7,6 +7,7 @@ the persistent memory of a drafter, is handed in and rebuilt outside from the st
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import platform
@@ -28,7 +29,7 @@ from specviz.drafters.memory import Snapshot
 from specviz.equality import judge
 from specviz.inputs import check_prompt, check_text, document_prompt, joined
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model
+from specviz.models.base import InputError, Inputs, Message, Model, Picture, Seen
 from specviz.trace import (
     Check,
     Costs,
@@ -36,10 +37,12 @@ from specviz.trace import (
     Header,
     Progress,
     Role,
+    Shown,
     StoredEvent,
     Trace,
     Turn,
     UsedHead,
+    UsedPicture,
     with_pieces,
 )
 
@@ -48,6 +51,7 @@ _turns_guard = threading.Lock()
 # Loading changes settings of the whole process for a while, so a stopped one has to end first.
 _loading = threading.Lock()
 
+RECORDED_BYTES = 2 * 2**20  # of a picture; what is larger is recorded as the model saw it only
 ENCODE_SECONDS = 60.0  # for a text, also one that a run which has ended left behind
 DISTURBED = (
     "The text of an earlier run was still being turned into tokens meanwhile, so this run may have "
@@ -66,7 +70,8 @@ class Job:
     trace whose baseline is repeated instead of run again when model, prompt, settings and machine
     are the same. ``packed``: lay out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else
     yes). ``costs``: believe these instead of measuring what a pass costs, so that trees get the
-    same sizes again.
+    same sizes again. ``pictures`` belong to the prompt; ``history``: earlier turns of the same
+    talk, which may have pictures of their own.
     """
 
     model: str = "smollm2-135m"
@@ -87,6 +92,8 @@ class Job:
     memory: Snapshot | None = None
     scope: str = "default"
     notes: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    history: tuple[Message, ...] = ()
 
     def messages(self) -> tuple[Message, ...]:
         """The chat turns that this job stands for; raises InputError on a blank prompt."""
@@ -105,7 +112,7 @@ class Job:
 
     def _turns(self, text: str) -> tuple[Message, ...]:
         system = [Message("system", self.system)] if self.system else []
-        return (*system, Message("user", text))
+        return (*system, *self.history, Message("user", text, self.pictures))
 
 
 def run(job: Job) -> Generator[Event, None, None]:
@@ -242,7 +249,10 @@ def _header(
     role: Role,
 ) -> Header:
     knobs = knob_values(drafter)
-    identity = [model.digest, model.dtype, drafter.name, knobs, inputs.tokens, job.max_new_tokens]
+    identity: list[Any] = [
+        model.digest, model.dtype, drafter.name, knobs, inputs.tokens, job.max_new_tokens,
+    ]  # fmt: skip
+    identity += [seen.picture.digest for seen in inputs.pictures]
     lasting = drafter.persistent
     reach = len(inputs.tokens) + job.max_new_tokens
     notes = (*job.notes, *inputs.notes, *drafter.remarks(reach))
@@ -262,7 +272,9 @@ def _header(
         packed=model.packed,
         depth=model.depth,
         versions=versions(),
-        messages=tuple(Turn(role=m.role, text=m.text) for m in messages),
+        messages=tuple(
+            Turn(role=m.role, text=m.text, pictures=len(m.pictures)) for m in messages
+        ),
         tokens=inputs.tokens,
         eos_ids=tuple(sorted(model.eos_ids)),
         max_new_tokens=job.max_new_tokens,
@@ -270,9 +282,28 @@ def _header(
         notes=notes if role == "decoder" else (),
         head=UsedHead(**asdict(used)) if used else None,
         document=inputs.document,
+        pictures=tuple(_used(each) for each in inputs.pictures),
         scope=job.scope if lasting else None,
         memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
     )
+
+
+def _used(seen: Seen) -> UsedPicture:
+    picture = seen.picture
+    small = len(picture.png) <= RECORDED_BYTES
+    return UsedPicture(
+        name=picture.name,
+        digest=picture.digest,
+        given=shown(picture.png, picture.width, picture.height) if small else None,
+        seen=shown(seen.png, seen.width, seen.height),
+        span=seen.span,
+        notes=(*picture.notes, *seen.notes),
+    )
+
+
+def shown(png: bytes, width: int, height: int) -> Shown:
+    """The bytes of a PNG as a trace holds them."""
+    return Shown(width=width, height=height, data=base64.b64encode(png).decode("ascii"))
 
 
 def versions(packages: Sequence[str] = ("torch", "transformers")) -> dict[str, str]:

@@ -23,6 +23,7 @@ READABLE = (1, 2)  # what schema 1 lacks has a default
 Elapsed = Annotated[float, Field(ge=0, le=1e7)]
 LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token above zero
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
+Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
 
@@ -47,10 +48,33 @@ class Progress(_Event):
 
 
 class Turn(Record):
-    """One message of the prompt, as a person wrote it."""
+    """One message of the prompt, as a person wrote it, and how many ``pictures`` came with it."""
 
     role: Literal["system", "user", "assistant"]
     text: str
+    pictures: Index = 0
+
+
+class Shown(Record):
+    """A picture of ``width`` x ``height`` pixels as a file: ``data`` is base64 of a PNG."""
+
+    width: Annotated[int, Field(ge=1, le=100_000)]
+    height: Annotated[int, Field(ge=1, le=100_000)]
+    data: Base64
+
+
+class UsedPicture(Record):
+    """A picture of the prompt. ``given``: upright and in RGB, as the model's image processor got
+    it, None where that is too large to be recorded; ``seen``: what the processor made of it;
+    ``digest`` of ``given``; ``span``: the first of the prompt's tokens that stand for it, and the
+    one behind the last; ``notes``: what was done to it, in words."""
+
+    name: str
+    digest: str
+    given: Shown | None
+    seen: Shown
+    span: tuple[Index, Index]
+    notes: tuple[str, ...] = ()
 
 
 class Costs(Record):
@@ -90,7 +114,8 @@ class Header(_Event):
     pass costs there, where that was measured; ``memory_rows`` what a lasting memory brought along;
     ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
     the drafter head, where one was used; ``document`` the first of the ``tokens`` that hold the
-    document a question was asked about, and the one behind the last.
+    document a question was asked about, and the one behind the last;
+    ``pictures``: those of all ``messages``, in order.
     """
 
     type: Literal["header"] = "header"
@@ -117,6 +142,7 @@ class Header(_Event):
     depth: Index | None = None
     head: UsedHead | None = None
     document: tuple[Index, Index] | None = None
+    pictures: tuple[UsedPicture, ...] = ()
     reused: bool = False
 
     @model_validator(mode="after")
@@ -125,6 +151,14 @@ class Header(_Event):
             first, end = self.document
             if not first < end <= len(self.tokens):
                 raise ValueError("a document stands among the tokens of its prompt")
+        return self
+
+    @model_validator(mode="after")
+    def _holds_its_pictures(self) -> Header:
+        if sum(turn.pictures for turn in self.messages) != len(self.pictures):
+            raise ValueError("every picture belongs to one message")
+        if any(not a < b <= len(self.tokens) for a, b in (p.span for p in self.pictures)):
+            raise ValueError("a picture stands among the tokens of its prompt")
         return self
 
 
@@ -235,7 +269,41 @@ class Check(_Event):
     complete: bool = True
 
 
-StoredEvent = Header | Prefill | Step | Finish | Check
+class Probe(_Event):
+    """The decoder's answer read back, teacher-forced, with another picture in place of one.
+
+    ``kind``: another picture, a ``blank`` one, or its own tiles ``shuffled``; ``replaced``: which
+    picture of the prompt; ``name``, ``digest`` and ``seen`` of what stood there instead. Row i
+    belongs to token i of the answer (the prefill's first): ``picks`` are what the target says
+    there with the other picture, ``kept`` with the recorded one; ``logps`` and ``kept_logps`` the
+    natural-log probabilities of the token of the answer under each.
+    """
+
+    type: Literal["probe"] = "probe"
+    kind: Literal["other", "blank", "shuffled"]
+    replaced: Index
+    name: str
+    digest: str
+    seen: Shown
+    picks: tuple[Token, ...]
+    kept: tuple[Token, ...]
+    logps: tuple[LogProb, ...]
+    kept_logps: tuple[LogProb, ...]
+
+    @model_validator(mode="after")
+    def _rows_are_complete(self) -> Probe:
+        if len({len(self.picks), len(self.kept), len(self.logps), len(self.kept_logps)}) != 1:
+            raise ValueError("every row of a probe has its values")
+        return self
+
+    @property
+    def changed(self) -> tuple[int, ...]:
+        """The rows where the target says something else because of the picture."""
+        pairs = zip(self.picks, self.kept, strict=True)
+        return tuple(i for i, (now, before) in enumerate(pairs) if now != before)
+
+
+StoredEvent = Header | Prefill | Step | Finish | Check | Probe
 Event = StoredEvent | Progress
 E = TypeVar("E", bound=_Event)
 ADAPTER: TypeAdapter[StoredEvent] = TypeAdapter(Annotated[StoredEvent, Field(discriminator="type")])
@@ -282,6 +350,11 @@ class Trace:
         return next((e for e in self.events if isinstance(e, Check)), None)
 
     @property
+    def probes(self) -> tuple[Probe, ...]:
+        """What was found out about the pictures afterwards, in order."""
+        return tuple(e for e in self.events if isinstance(e, Probe))
+
+    @property
     def pieces(self) -> dict[int, bytes]:
         """The raw bytes of every token that the trace names."""
         return {i: p.encode("latin-1") for e in self.events for i, p in e.pieces.items()}
@@ -302,6 +375,9 @@ def token_ids(event: _Event) -> Iterator[int]:
                 yield from (t for t, _ in node.top)
             if event.evidence is not None:
                 yield from tokens_in(event.evidence)
+        case Probe():
+            yield from event.picks
+            yield from event.kept
 
 
 def with_pieces(

@@ -6,6 +6,7 @@ every tree is the last emitted token, whose keys and values are not computed yet
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from collections.abc import Generator, Sequence
@@ -46,21 +47,59 @@ def check_size(name: str, size: int) -> None:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """One picture as it is handed to a model: upright, RGB, over white, as the bytes of a PNG.
+
+    ``width`` and ``height`` in pixels; ``notes`` say in words what was done to the file.
+    """
+
+    name: str
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Of what is seen, not of the file that it came from."""
+        return hashlib.sha256(self.png).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
 class Message:
-    """One turn of a chat. ``text`` is always literal: it can never become a control token."""
+    """One turn of a chat. ``text`` is always literal: it can never become a control token, nor
+    stand for a picture; ``pictures`` come before it, in order."""
 
     role: Literal["system", "user", "assistant"]
     text: str
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a model's own image processor left of one ``picture``: a PNG of ``width`` x ``height``
+    pixels, read back from what the tower gets, and the tokens ``span`` (first, one behind the
+    last) of the prompt that stand for it. ``notes``: what was done to it, in words."""
+
+    picture: Picture
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    span: tuple[int, int]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Inputs:
     """An encoded request. ``tokens`` has shape [n]; ``notes`` say in words what was done to it;
-    ``document``: from and to which token (exclusive) the document stands that it is about."""
+    ``document``: from and to which token (exclusive) the document stands that it is about;
+    ``pictures``: those of all turns, in order; ``pixels``: the same for the model alone, opaque."""
 
     tokens: tuple[int, ...]
     notes: tuple[str, ...] = ()
     document: tuple[int, int] | None = None
+    pictures: tuple[Seen, ...] = ()
+    pixels: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -168,11 +207,11 @@ class Session(Protocol):
         """Keep exactly the cache rows of ``path`` (node indices of the last tree, root first)."""
         ...
 
-    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
+    def score(self, tokens: Sequence[int], pixels: Any = None) -> Generator[Progress, None, Scores]:
         """Teacher-forced scores of a whole token sequence from an empty cache; ours is untouched.
 
-        Yields progress, like prefill. Row i says what follows ``tokens[:i + 1]``;
-        ``own_logps[i]`` belongs to ``tokens[i]``.
+        ``pixels``: those of the request that ``tokens`` begin with. Yields progress, like prefill.
+        Row i says what follows ``tokens[:i + 1]``; ``own_logps[i]`` belongs to ``tokens[i]``.
         """
         ...
 
@@ -188,9 +227,10 @@ class Model(Protocol):
     ``digest`` changes whenever tokens could (weights, revision). ``hardware`` names what it runs
     on: processor and threads, or GPU. ``packed``: its weights are laid out for that. ``supports``
     names abilities that drafters may need: ``"tree"`` (verification of branching drafts),
-    ``"rollback"``, ``"head"`` (its states can be shared with a drafter head: it is a
-    :class:`HeadModel`), ``"depth"`` (a shared block applied ``depth`` times: its sessions are
-    :class:`DepthSession`; ``depth`` is None for all other models).
+    ``"rollback"``, ``"image"`` (its messages may hold pictures), ``"head"`` (its states can be
+    shared with a drafter head: it is a :class:`HeadModel`), ``"depth"`` (a shared block applied
+    ``depth`` times: its sessions are :class:`DepthSession`; ``depth`` is None for all other
+    models).
     """
 
     label: str

@@ -132,8 +132,9 @@ class TreeSession(Generic[C]):
             self._cache.keep(path)
         self._tree = None
 
-    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
+    def score(self, tokens: Sequence[int], pixels: Any = None) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``, in chunks, on a cache of their own."""
+        assert pixels is None, "this session reads no pictures"
         tokens = tuple(tokens)
         cache = self.model.cache(len(tokens))
         parts = []

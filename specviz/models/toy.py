@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -170,7 +171,7 @@ class ToySession:
         self._committed = base + len(kept)
         self._tree = None
 
-    def score(self, tokens: Sequence[int]) -> Generator[Progress, None, Scores]:
+    def score(self, tokens: Sequence[int], pixels: Any = None) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``."""
         tokens = tuple(tokens)
         yield Progress(stage="check", done=0, total=len(tokens))
