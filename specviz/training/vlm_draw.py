@@ -92,10 +92,10 @@ def _glyph(face: str, size: int, glyph: str) -> Image.Image:
 @lru_cache(maxsize=256)
 def _dotted(glyph: str) -> Image.Image:
     """A glyph of lamps: drawn 7 dots high, every dot two pixels wide."""
-    font = ImageFont.load_default(10)
+    font = ImageFont.load_default(9)
     small = Image.new("L", (CELL // 2, CELL // 2), 0)
-    ImageDraw.Draw(small).text((CELL / 4, CELL / 2 - 0.5), glyph, 255, font=font, anchor="ms")
-    lit = np.array(small) > 90
+    ImageDraw.Draw(small).text((CELL / 4, CELL / 2 - 1), glyph, 255, font=font, anchor="ms")
+    lit = np.array(small) > 100
     cell = np.zeros((CELL, CELL), dtype=np.uint8)
     cell[::2, ::2] = cell[1::2, ::2] = cell[::2, 1::2] = cell[1::2, 1::2] = lit * 200
     cell[::2, ::2] = lit * 255
@@ -118,11 +118,12 @@ def _style(scene: Scene, rng: random.Random, plain: bool) -> Style:
             if min(_apart(ground, c) for c in used) > 90:
                 break
             ground = rng.choice((_grey(rng, 0, 60), _grey(rng, 190, 255), _grey(rng, 60, 190)))
-    flap = None
-    if dark and scene.lines and rng.random() < 0.6:
-        flap = tuple(min(255, c + rng.randint(12, 40)) for c in ground)
+    flap: Colour | None = None
     face = rng.choice(("", DOTS) if plain else faces())
-    return Style(ground, ink, flap, face, rng.randint(13, 15) if plain else rng.randint(11, 16))  # type: ignore[arg-type]
+    if dark and scene.lines and face != DOTS and rng.random() < 0.6:
+        red, green, blue = (min(255, c + rng.randint(12, 40)) for c in ground)
+        flap = (red, green, blue)
+    return Style(ground, ink, flap, face, rng.randint(13, 15) if plain else rng.randint(11, 16))
 
 
 def _grey(rng: random.Random, low: int, high: int) -> Colour:
@@ -145,8 +146,8 @@ def _lines(
     plain: bool,
 ) -> None:
     if style.flap is not None:
-        rows = {line.row for line in scene.lines}
-        for row in rows:
+        whole = rng.random() < 0.5
+        for row in range(GRID) if whole else {line.row for line in scene.lines}:
             for column in range(GRID):
                 x, y = column * CELL, row * CELL
                 pen.rectangle((x + 1, y + 1, x + CELL - 2, y + CELL - 2), fill=style.flap)
