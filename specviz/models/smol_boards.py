@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LABEL = "smol-boards"
+SIZE = "140 M parameters, 20 MB beside SmolLM2"
 FOLDER = Path(__file__).parent.parent.parent / "assets" / "models" / LABEL
 CONFIG, UPDATE, SYMBOLS = "config.json", "language.safetensors", "symbols.json"
 PROCESSOR = "preprocessor_config.json"
