@@ -30,7 +30,6 @@ PROCESSOR = "preprocessor_config.json"
 NEEDED = (CONFIG, UPDATE, SYMBOLS, PROCESSOR)
 TOWERS = "tower*.safetensors"
 DECODER, PROJECTOR = "model.language_model.", "model.multi_modal_projector."
-NEVER = -100.0  # input of a sigmoid that stays silent
 
 log = logging.getLogger(__name__)
 
@@ -135,7 +134,8 @@ def assemble(folder: Path, language: Path, dtype: Any) -> Any:
 def speak(state: dict[str, Tensor], tokens: Sequence[int], filler: int) -> None:
     """Give ``state`` the projector's second layer, and its first one as many units as it needs.
 
-    Unit k says the token ``tokens[k]``; where none does, the ``filler`` is said.
+    Unit k says the token ``tokens[k]``, spare units nothing; the ``filler`` is said where all are
+    silent.
     """
     from torch.nn.functional import pad
 
@@ -143,7 +143,7 @@ def speak(state: dict[str, Tensor], tokens: Sequence[int], filler: int) -> None:
     width, spare = table.shape[1], table.shape[1] - len(tokens)
     first = PROJECTOR + "linear_1."
     state[first + "weight"] = pad(state[first + "weight"], (0, 0, 0, spare))
-    state[first + "bias"] = pad(state[first + "bias"], (0, spare), value=NEVER)
+    state[first + "bias"] = pad(state[first + "bias"], (0, spare))
     second = table.new_zeros(width, width)
     second[:, : len(tokens)] = (table[list(tokens)] - table[filler]).T
     state[PROJECTOR + "linear_2.weight"] = second
