@@ -25,8 +25,8 @@ WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
 UNITS = 576  # the width of the language model: hidden units of the projector
 GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
 EARLY = 2  # the layer that is asked for glyphs
-EMPTY_WEIGHT = 0.1  # of a cell that says nothing, against one that does
-POSITIVE = 6.0  # of the unit that should speak, against one that should not
+EMPTY_WEIGHT = 0.3  # of a cell that says nothing, against one that does
+POSITIVE = 3.0  # of the unit that should speak, against one that should not
 CALM = -6.0  # units say nothing at first
 
 
