@@ -58,10 +58,11 @@ def tower(
     rate: float = 1e-3,
     size: Annotated[int, typer.Option(min=1, help="pictures in a batch")] = 16,
     pages: Annotated[float, typer.Option(help="share of pictures full of words")] = 0.5,
+    drills: Annotated[float, typer.Option(help="share of charts and crowds of figures")] = 0.0,
     seed: int = 1,
 ) -> None:
     """Teach a small tower to say, patch by patch, what a picture shows."""
-    train_tower(out, minutes, rate, size, pages, seed, typer.echo)
+    train_tower(out, minutes, rate, size, pages, drills, seed, typer.echo)
 
 
 @app.command()
