@@ -35,6 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pdf_worker": set(),
     "pdf": {"models.base"},
     "inputs": {"models.base", "pdf"},
+    "picture_modes": set(),
+    "pictures": {"models.base", "inputs", "picture_modes"},
     "cut": {"models.base"},
     "aside": set(),
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
@@ -96,6 +98,7 @@ ONLY_IN: dict[str, set[str]] = {
     "plotly": {"views"},
     "gradio": {"ui", "app"},
     "spaces": {"ui", "app"},
+    "pillow_heif": {"pictures"},
     "pypdfium2": {"pdf_worker"},  # in a process of its own, which a damaged file may end
 }
 # Inside models/ these are read by everybody, so they stay free of torch.
