@@ -138,7 +138,8 @@ def _check_order(events: list[StoredEvent]) -> None:
             raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
         elif isinstance(event, Probe) and event.replaced >= pictures:
             raise TraceError(
-                f"This trace has a probe of picture {event.replaced + 1}, its prompt has {pictures}."
+                f"This trace has a probe of picture {event.replaced + 1}, its prompt has "
+                f"{pictures}."
             )
         if isinstance(event, Prefill):
             _check_rows(event)

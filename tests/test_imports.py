@@ -44,8 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "probes": TRACE,
-    "recorded": {"trace", "models.base", "models.registry"},
-    "substitutes": {"probes", "models.base"},
+    "recorded": {"trace", "pictures", "models.base", "models.registry"},
+    "substitutes": {"probes", "pictures", "models.base"},
     "turns": {"aside", "trace", "models.registry"},
     "probing": {
         "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
@@ -77,13 +77,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict",
+        "changes", "counterfactual", "verdict", "pictures",
     },
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual",
+        "counterfactual", "pictures",
     },
     "app": {"ui"},
 }  # fmt: skip

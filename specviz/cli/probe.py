@@ -54,8 +54,10 @@ def probe_command(
 
 def _job(trace: Trace, picture: str, replaced: int) -> jobs.ProbeJob:
     """The probe that ``--picture`` asks for; a file named like a kind is given as ./blank."""
-    if picture == "blank" or picture == "shuffled":
-        return jobs.ProbeJob(trace.events, picture, replaced)
+    if picture == "blank":
+        return jobs.ProbeJob(trace.events, "blank", replaced)
+    if picture == "shuffled":
+        return jobs.ProbeJob(trace.events, "shuffled", replaced)
     return jobs.ProbeJob(trace.events, "other", replaced, open_picture(Path(picture)))
 
 
