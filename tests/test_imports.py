@@ -45,8 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "probes": TRACE,
-    "recorded": {"trace", "models.base", "models.registry", "pictures"},
-    "substitutes": {"probes", "models.base"},
+    "recorded": {"trace", "pictures", "models.base", "models.registry"},
+    "substitutes": {"probes", "pictures", "models.base"},
     "turns": {"aside", "trace", "models.registry"},
     "probing": {
         "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
@@ -67,7 +67,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
     "audit_pictures": {"trace"},
     "audit_head": {*TRACE, "windows"},
-    "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
+    "options": {
+        "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",
+        "models.base",
+    },
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
@@ -80,13 +83,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict",
+        "changes", "counterfactual", "verdict", "pictures",
     },
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual",
+        "counterfactual", "pictures",
     },
     "app": {"ui"},
 }  # fmt: skip

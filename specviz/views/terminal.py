@@ -96,6 +96,17 @@ def figures(trace: Trace) -> Iterator[str]:
     yield text(f"cli.finish.{mine['finish'] or 'open'}")
 
 
+def pictures(header: Header) -> Iterator[str]:
+    """Every picture of the prompt as the model got it, and what was done to it; one a line."""
+    for number, used in enumerate(header.pictures, start=1):
+        first, end = used.span
+        line = text(
+            "cli.picture", number=number, name=used.name, width=used.seen.width,
+            height=used.seen.height, count=end - first,
+        )  # fmt: skip
+        yield " ".join((line, *used.notes))
+
+
 def why(facts: dict[str, Any]) -> Iterator[str]:
     """Why a run was faster or slower, and how fast it could have been; measured sums only."""
     mine, parts = facts["decoder"], facts["breakdown"]
