@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counterfactual": {
         "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry", "recorded",
     },
-    "memories": {"jobs", "trace", "drafters"},
+    "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
