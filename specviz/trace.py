@@ -29,6 +29,7 @@ LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
+Stage = Literal["queue", "load", "measure", "encode", "prefill", "check"]
 
 
 class TraceError(ValueError):
@@ -45,7 +46,7 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "measure", "encode", "prefill", "check"]
+    stage: Stage
     done: int
     total: int
 
