@@ -17,6 +17,7 @@ from specviz.bench.pool import Pool, over, rounded
 from specviz.bench.probed import fits, is_probe
 from specviz.bench.prompts import repetition, shares, spread_over
 from specviz.bench.recap import REPETITIONS, Suite
+from specviz.bench.reported import about_pictures
 from specviz.bench.runner import Runner
 from specviz.bench.sample import Sample
 from specviz.bench.vlm_prompts import first_questions, sets
@@ -49,6 +50,7 @@ class Pictures(Suite):
         }
         right = [unit["right"] for unit in self._every() if unit["right"] is not None]
         found["right"] = {"answers": len(right), "exact": sum(right)}
+        found["reported"] = about_pictures()
         return found
 
     def _parts(self, runner: Runner) -> tuple[list[Part], dict[str, str]]:

@@ -18,7 +18,7 @@ from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import Scene, scene
 
 SEED = 2026
-NAME = f"held-out pictures of the generator, seed {SEED}, and pictures that it does not draw"
+NAME = f"held-out pictures of the generator, seed {SEED}, and pictures off its templates"
 # Pictures of each kind, about as often as training draws them; 24 in all.
 KINDS = {"departures": 6, "scores": 3, "letters": 4, "codes": 1, "chart": 5, "shapes": 5}
 QUESTIONS = 2
