@@ -26,6 +26,7 @@ Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
+Stage = Literal["queue", "load", "measure", "encode", "prefill", "check"]
 
 
 class TraceError(ValueError):
@@ -42,7 +43,7 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "measure", "encode", "prefill", "check"]
+    stage: Stage
     done: int
     total: int
 
