@@ -1,9 +1,10 @@
-"""The one documented endpoint: a prompt in, figures and text out."""
+"""The documented endpoint: a prompt in, figures and text out."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -11,8 +12,10 @@ import gradio as gr
 from specviz import metrics
 from specviz.catalog import text
 from specviz.jobs import Job
+from specviz.memories import MemoryKeeper, Scopes
 from specviz.models.base import InputError
-from specviz.trace import Recording
+from specviz.trace import Event, Recording
+from specviz.ui.callers import Callers, check_room, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
 from specviz.ui.trust import check_model
@@ -22,8 +25,10 @@ DEFAULT = Job()
 LOG = logging.getLogger(__name__)
 
 
-def generate(decode: Decode) -> Callable[..., Any]:
-    """The endpoint's function around ``decode``."""
+def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., Any]:
+    """The endpoint's function around ``decode``; what a run with a ``scope`` learned is kept among
+    ``callers``."""
+    callers = callers or Callers()
 
     def generate(
         prompt: str,
@@ -32,10 +37,14 @@ def generate(decode: Decode) -> Callable[..., Any]:
         max_new_tokens: int = DEFAULT.max_new_tokens,
         dtype: str = DEFAULT.dtype,
         baseline: bool = DEFAULT.baseline,
+        scope: str = "",
+        request: gr.Request | None = None,
     ) -> dict[str, Any]:
         recording = Recording()
         try:
-            for event in decode(_job(prompt, decoder, model, max_new_tokens, dtype, baseline)):
+            job = _job(prompt, decoder, model, max_new_tokens, dtype, baseline)
+            kept = callers.scopes(request)
+            for event in remembered(decode, job, kept, scope_name(scope)):
                 recording.add(event)
         except InputError as error:
             raise gr.Error(str(error), print_exception=False) from error
@@ -52,6 +61,23 @@ def generate(decode: Decode) -> Callable[..., Any]:
         }
 
     return generate
+
+
+def remembered(decode: Decode, job: Job, scopes: Scopes, scope: str) -> Iterator[Event]:
+    """The events of ``job``, which sees what ``scope`` learned and adds to it; without a name, as
+    if nothing lasted."""
+    if not scope:
+        yield from decode(job)
+        return
+    check_room(scopes, scope)
+    job = replace(job, scope=scope)
+    begun = scopes.generation(scope)
+    job = replace(job, memory=scopes.get(job))
+    keeper = MemoryKeeper(job)
+    for event in decode(job):
+        keeper.add(event)
+        yield event
+    scopes.put(job, keeper.snapshot(), begun)
 
 
 def _job(
