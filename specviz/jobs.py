@@ -263,6 +263,7 @@ def _header(
         ),
         tokens=inputs.tokens,
         eos_ids=tuple(sorted(model.eos_ids)),
+        blocked_ids=tuple(sorted(model.blocked_ids)),
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
         notes=notes if role == "decoder" else (),

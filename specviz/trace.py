@@ -116,7 +116,8 @@ class Header(_Event):
     ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
     the drafter head, where one was used; ``document`` the first of the ``tokens`` that hold the
     document a question was asked about, and the one behind the last;
-    ``pictures``: those of all ``messages``, in order.
+    ``pictures``: those of all ``messages``, in order; ``blocked_ids``: tokens that are never
+    guessed and never keys of a memory, such as the placeholders of pictures.
     """
 
     type: Literal["header"] = "header"
@@ -135,6 +136,7 @@ class Header(_Event):
     messages: tuple[Turn, ...]
     tokens: tuple[Token, ...]
     eos_ids: tuple[Token, ...]
+    blocked_ids: tuple[Token, ...] = ()
     max_new_tokens: Index
     vocab_size: Index
     notes: tuple[str, ...] = ()

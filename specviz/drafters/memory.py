@@ -139,10 +139,15 @@ def model_key(model: Model | Header, entropy: str) -> str:
 
 
 class Level:
-    """One level: rows by key of ``order`` tokens."""
+    """One level: rows by key of ``order`` tokens.
+
+    Keys never hold a ``blocked`` id: what follows the placeholder of a picture depends on the
+    picture, and all placeholders are the same token.
+    """
 
     def __init__(self, order: int) -> None:
         self.order = order
+        self.blocked: frozenset[int] = frozenset()
         self.rows: dict[tuple[int, ...], Row] = {}
 
     def __len__(self) -> int:
@@ -160,8 +165,9 @@ class Level:
         """Overwrite rows; within the batch the first writer of a key wins."""
         fresh: dict[tuple[int, ...], Row] = {}
         for context, row in contexts:
-            if len(context) >= self.order:
-                fresh.setdefault(tuple(context[-self.order :]), row)
+            key = tuple(context[-self.order :])
+            if len(context) >= self.order and self.blocked.isdisjoint(key):
+                fresh.setdefault(key, row)
         self.rows.update(fresh)
 
     def snapshot(self, model: str) -> Snapshot:
@@ -189,6 +195,8 @@ class Level:
             raise InputError("The saved memory names tokens that this model does not have.")
         columns = (getattr(snapshot, name).tolist() for name in ARRAYS)
         for token, ids, logps, entropy, accepted in zip(*columns, strict=True):
+            if token in self.blocked:
+                continue
             values = tuple(v / _UNIT for v in logps)
             probs = tuple(math.exp(v) for v in values)
             written = Written(step=-2, node=0, accepted=bool(accepted))

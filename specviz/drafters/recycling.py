@@ -7,7 +7,7 @@ prediction is written back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -79,12 +79,18 @@ class Recycler:
             model.eos_ids,
         )
         self._discount = list(HIT_MASS)
+        self._block(model.blocked_ids)
         self._step = 0
         for order, level in self._levels.items():
             if order > 1:  # what knows its context belongs to one request
                 level.rows.clear()
         self._spans = SpanIndex(2, 8, model.blocked_ids)
         self._seed(prompt, scores.positions, scores.top_ids, scores.top_logps, scores.entropies)
+
+    def _block(self, ids: Iterable[int]) -> None:
+        """From now on no level takes a key that holds one of ``ids``."""
+        for level in self._levels.values():
+            level.blocked = frozenset(ids)
 
     def _seed(
         self,
@@ -252,6 +258,7 @@ class Recycler:
                 "entropy: clear it or choose the model that it belongs to."
             )
         self._model = data.model
+        self._block(model.blocked_ids)
         if 1 in self._levels:
             self._levels[1].restore(data, model.vocab_size)
 
@@ -260,6 +267,7 @@ class Recycler:
         if isinstance(event, Header):
             self._model = model_key(event, self.settings.entropy)
             self._vocab, self._prompt = event.vocab_size, event.tokens
+            self._block(event.blocked_ids)
         elif isinstance(event, Prefill):
             rows = event.rows
             self._seed(self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True)
