@@ -30,7 +30,7 @@ class Entry:
     label: str
     title: str
     load: Callable[[str, str], Model]
-    kind: Literal["toy", "text"] = "text"
+    kind: Literal["toy", "text", "image"] = "text"
     licence: str = ""
     size: str = ""
     source: str = ""
@@ -49,6 +49,12 @@ class Entry:
 
 def _toy(device: str, dtype: str) -> Model:
     return toy.rhyme_model("toy")
+
+
+def _toy_signs(device: str, dtype: str) -> Model:
+    from specviz.models.toy_signs import SignsModel
+
+    return SignsModel()
 
 
 def _smollm2_hub(device: str, dtype: str) -> Model:
@@ -120,6 +126,18 @@ BUILT_IN: dict[str, Entry] = {
             size="a table of counts",
             source="specviz itself",
             digest=lambda: toy.rhyme_model("toy").digest,
+            dtypes={"cpu": "float64"},
+        ),
+        Entry(
+            label="toy-signs",
+            title="Coloured signs (toy that sees, no weights)",
+            load=_toy_signs,
+            kind="toy",
+            supports=TREE | {"image"},
+            licence="Apache-2.0",
+            size="a table of counts",
+            source="specviz itself",
+            digest=lambda: _toy_signs("cpu", "float64").digest,
             dtypes={"cpu": "float64"},
         ),
     )
