@@ -22,7 +22,7 @@ export class Lightbox {
     const { strings, pictures } = this.player;
     const { all, current, at } = pictures;
     const [, width, height] = pictures.source(current);
-    const title = strings.say("player.picture.title", { k: at + 1, of: all.length, name: named(current.name) });
+    const title = strings.say(`player.picture.title${all.length > 1 ? "" : "_one"}`, { k: at + 1, of: all.length, name: named(current.name) });
     const held = this.element.getRootNode().activeElement;
     const value = this.element.contains(held) ? held.dataset.value : undefined;
     this.element.setAttribute("aria-label", title);
@@ -45,7 +45,7 @@ export class Lightbox {
               (i) => pictures.look(i),
             )
           : null,
-        pictures.ways(),
+        pictures.ways(true),
         pictures.probes(),
       ),
       h("div", { class: "frames large" }, pictures.figures(true)),

@@ -2,14 +2,14 @@
 import { instead, link, pictures, probeAt, tally } from "../pictures.js";
 import { plain, textPieces } from "../text.js";
 import { h, put, text } from "./dom.js";
-import { sentence } from "./say.js";
+import { phrase } from "./say.js";
 import { term } from "./tooltip.js";
 
 /** A row of buttons, one of which is pressed. */
-export function choice(label, options, current, choose) {
+export function choice(label, options, current, choose, name = "") {
   return h(
     "div",
-    { class: "segs", role: "group", "aria-label": label },
+    { class: `segs ${name}`, role: "group", "aria-label": label },
     options.map(([value, words]) =>
       h(
         "button",
@@ -34,7 +34,7 @@ export class Pictures {
     this.player = player;
     this.frames = h("div", { class: "frames" });
     this.line = h("p", { class: "line" });
-    this.notes = h("ul", { class: "notes" });
+    this.notes = h("p", { class: "notes" });
     this.switches = h("div", { class: "picks" });
     this.tally = term(player, "depends", "", () => this.#changes());
     this.element = h(
@@ -46,9 +46,9 @@ export class Pictures {
     this.rest();
   }
 
-  /** Another run: the first picture, as the model saw it. */
+  /** Another run: the first picture, or the one that was probed, as the model saw it. */
   rest() {
-    this.at = 0;
+    this.at = this.player.model.probes[0]?.replaced ?? 0;
     this.as = "seen";
     this.key = "";
   }
@@ -92,6 +92,7 @@ export class Pictures {
     this.at = Math.min(this.at, all.length - 1);
     const held = this.#held();
     this.frames.classList.toggle("many", all.length > 1);
+    this.element.classList.toggle("several", all.length > 1 || probes.length > 0);
     put(this.frames, this.figures());
     this.#about();
     put(this.switches, this.ways(), this.probes());
@@ -120,7 +121,7 @@ export class Pictures {
     const [src, width, height] = this.source(picture);
     const words = { k: i + 1, name: named(picture.name), width, height };
     const alt = strings.say(`player.picture.alt_${this.as === "given" && picture.given ? "given" : "seen"}`, words);
-    const image = this.#image(src, width, alt);
+    const image = this.#image(src, [width, height], alt);
     const several = this.all.length > 1;
     const caption = this.probe && i === this.at
       ? strings.say("player.picture.recorded")
@@ -145,7 +146,7 @@ export class Pictures {
     };
     return h(
       "button",
-      { type: "button", class: "thumb", title: name, "data-picture": i, onclick: act },
+      { type: "button", class: "photo", title: name, "data-picture": i, onclick: act },
       image,
       h("span", { class: "unseen" }, name),
     );
@@ -154,8 +155,8 @@ export class Pictures {
   #other(probe, large) {
     const { strings, model, lightbox } = this.player;
     const { width, height } = probe.seen;
-    const words = sentence(this.player, instead(model, probe)).join("");
-    const image = this.#image(link(probe.seen), width, strings.say("player.picture.alt_instead", { instead: words, width, height }));
+    const words = phrase(this.player, instead(model, probe));
+    const image = this.#image(link(probe.seen), [width, height], strings.say("player.picture.alt_instead", { instead: words, width, height }));
     const open = strings.say("player.picture.enlarge_instead");
     return h(
       "figure",
@@ -164,7 +165,7 @@ export class Pictures {
         ? image
         : h(
             "button",
-            { type: "button", class: "thumb", title: open, "data-picture": "instead", onclick: () => lightbox.toggle(true) },
+            { type: "button", class: "photo", title: open, "data-picture": "instead", onclick: () => lightbox.toggle(true) },
             image,
             h("span", { class: "unseen" }, open),
           ),
@@ -172,10 +173,10 @@ export class Pictures {
     );
   }
 
-  #image(src, width, alt) {
+  #image(src, [width, height], alt) {
     if (!src) return h("span", { class: "broken" }, this.player.strings.say("player.picture.broken"));
     // What is small is enlarged as it is, so that one sees the pixels that the model got.
-    return h("img", { src, alt, class: width <= 512 ? "crisp" : null, draggable: "false" });
+    return h("img", { src, alt, width, height, class: width <= 512 ? "crisp" : null, draggable: "false" });
   }
 
   #about() {
@@ -189,8 +190,8 @@ export class Pictures {
       strings.say("player.picture.line", { n: current.tokens, tokens: strings.num(current.tokens), width, height }),
     );
     this.line.title = named(current.name);
-    put(this.notes, current.notes.map((note) => h("li", {}, note)));
-    this.notes.title = current.notes.join(" ");
+    text(this.notes, current.notes.join(" "));
+    this.notes.title = this.notes.textContent;
     const { probe } = this;
     this.tally.hidden = !probe;
     if (!probe) return;
@@ -200,14 +201,14 @@ export class Pictures {
   }
 
   /** As the model saw it, or as it was given: only where these differ. */
-  ways() {
+  ways(large = false) {
     if (!this.current.given) return null;
     const { strings } = this.player;
-    const say = (way) => [way, strings.say(`player.picture.as.${way}`)];
+    const say = (way) => [way, strings.say(`player.picture.as.${large ? "" : "short."}${way}`)];
     return choice(strings.say("player.picture.as"), [say("seen"), say("given")], this.as, (way) => {
       this.as = way;
       this.refresh();
-    });
+    }, "ways");
   }
 
   /** Which other picture is compared with; none. */

@@ -2,7 +2,7 @@
 import { dependence, instead, probeAt, question, tally } from "../pictures.js";
 import { plain, textPieces, unitPieces } from "../text.js";
 import { h, pieceNodes, put, text } from "./dom.js";
-import { sentence } from "./say.js";
+import { phrase, sentence } from "./say.js";
 import { term } from "./tooltip.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
@@ -57,10 +57,10 @@ export class Text {
     this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
     this.flow.addEventListener("click", (e) => {
       const token = this.player.model.tokens[this.#index(e)];
-      if (token && String(getSelection?.() ?? "") === "")
-        this.player.seekStep(Math.max(0, token.step));
+      if (!token || String(getSelection?.() ?? "") !== "") return;
+      this.player.seekStep(Math.max(0, token.step));
       // The seek may have closed it, and a finger does not hover.
-      if (token) this.#tip(e);
+      this.#tip(e);
     });
   }
 
@@ -99,17 +99,15 @@ export class Text {
     return [term(this.player, "before", strings.say("player.before", { n }), lines), " "];
   }
 
-  /** A picture is one thing in the prompt, however many tokens stand for it. */
+  /** Pictures are one thing in the prompt, however many tokens stand for them. */
   #chips({ pictures, earlier }) {
+    if (!pictures.length) return null;
     const { strings } = this.player;
-    return pictures.flatMap(({ k, tokens }) => [
-      h(
-        "span",
-        { class: "pc picture" },
-        strings.say(earlier ? "player.picture.chip_earlier" : "player.picture.chip", { k, n: tokens, tokens: strings.num(tokens) }),
-      ),
-      " ",
-    ]);
+    const n = pictures.reduce((sum, p) => sum + p.tokens, 0);
+    const params = { k: pictures[0].k, last: pictures.at(-1).k, n, tokens: strings.num(n) };
+    const chip = strings.say(`player.picture.chip${pictures.length > 1 ? "s" : ""}`, params);
+    const after = earlier ? ` ${strings.say("player.picture.earlier")} ` : " ";
+    return [h("span", { class: "pc picture" }, chip), after];
   }
 
   /** Frame the tokens in whose place the model would say another one. */
@@ -304,7 +302,7 @@ export class Text {
     const { strings, model, probe } = this.player;
     const found = dependence(probeAt(model, probe), i);
     if (!found) return [];
-    const what = sentence(this.player, instead(model, probeAt(model, probe))).join("");
+    const what = phrase(this.player, instead(model, probeAt(model, probe)));
     const shown = (id) => plain(model.look(id));
     return [
       strings.say(found.changed ? "player.probe.changed" : "player.probe.same", {
