@@ -18,6 +18,7 @@ def audit(trace: Trace) -> tuple[str, ...]:
         if run is not None:
             found += (f"The {role}'s {finding}" for finding in _run(run))
     found += _comparison(trace)
+    found += _probes(trace)
     unnamed = sorted({t for run in _runs(trace) for t in run.tokens} - trace.pieces.keys())
     if unnamed:
         found.append(f"The bytes of token {unnamed[0]} are missing.")
@@ -158,6 +159,24 @@ def _whole(step: Step) -> tuple[int, ...]:
     """What a step emits where nothing cuts it: the walk and the pick after it."""
     end = step.walk[-1] if step.walk else 0
     return (*(step.nodes[n].token for n in step.walk), step.nodes[end].pick)
+
+
+def _probes(trace: Trace) -> Iterator[str]:
+    """Whether what was read back is this answer, with a picture that the prompt has."""
+    run = trace.run("decoder")
+    for number, probe in enumerate(trace.probes, start=1):
+        if run is None or len(probe.picks) != len(run.tokens):
+            tokens = len(run.tokens) if run else 0
+            yield f"Probe {number} reads back {len(probe.picks)} tokens, the answer has {tokens}."
+            continue
+        recorded = run.header.pictures[probe.replaced]
+        if probe.digest == recorded.digest:
+            yield f"Probe {number} replaces a picture by itself."
+        if (probe.seen.width, probe.seen.height) != (recorded.seen.width, recorded.seen.height):
+            yield f"Probe {number} shows the model a picture of another size."
+        unnamed = sorted({*probe.picks, *probe.kept} - trace.pieces.keys())
+        if unnamed:
+            yield f"The bytes of token {unnamed[0]} are missing."
 
 
 def _comparison(trace: Trace) -> Iterator[str]:

@@ -283,7 +283,8 @@ def _used(seen: Seen) -> UsedPicture:
         given=shown(picture.png, picture.width, picture.height) if small else None,
         seen=shown(seen.png, seen.width, seen.height),
         span=seen.span,
-        notes=(*picture.notes, *seen.notes),
+        # A picture out of a recording brings along what was done to it then.
+        notes=tuple(dict.fromkeys((*picture.notes, *seen.notes))),
     )
 
 

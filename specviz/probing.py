@@ -61,6 +61,14 @@ class ProbeJob:
             )
         return run
 
+    def check(self) -> None:
+        """Raise what is wrong and can be told without the model."""
+        header = self.run().header
+        self.asked(header)
+        entry = registry.find(header.model)
+        if "image" not in entry.supports:
+            raise _blind(entry.label)
+
     def asked(self, header: Header) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """The turns of the prompt as recorded, and with the picture replaced; raises TraceError
         or InputError where the recording lacks a picture or nothing would change."""
@@ -83,13 +91,11 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
     Raises InputError or TraceError when the recording cannot be probed here: it lacks a picture,
     its model cannot see or has other weights.
     """
+    job.check()
     run = job.run()
     both = job.asked(run.header)
-    entry = registry.find(run.header.model)
-    if "image" not in entry.supports:
-        raise _blind(entry.label)
     away = moved(run.header)
-    lock, left = turn(place(entry, "auto" if away else run.header.device))
+    lock, left = turn(place(registry.find(run.header.model), "auto" if away else run.header.device))
     yield from taken(lock)
     try:
         yield from ended(left, lambda: QUEUE, ENCODE_SECONDS)

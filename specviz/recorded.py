@@ -5,15 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import io
-
-from PIL import Image
 
 from specviz.models import registry
 from specviz.models.base import InputError, Message, Picture
+from specviz.pictures import check_png
 from specviz.trace import Header, Shown, TraceError, UsedPicture
-
-MOST_PIXELS = 2**24  # a trace may come from anywhere: what is larger is not decoded
 
 
 def shown(png: bytes, width: int, height: int) -> Shown:
@@ -22,8 +18,8 @@ def shown(png: bytes, width: int, height: int) -> Shown:
 
 
 def picture(used: UsedPicture) -> Picture:
-    """A recorded picture as the model got it; raises TraceError where the recording lacks it, or
-    holds something else under its digest."""
+    """A recorded picture as the model's image processor got it, all notes with it; raises
+    TraceError where the recording lacks it, or holds something else under its digest."""
     given, name = used.given, used.name[:80]
     if given is None:
         raise TraceError(
@@ -38,18 +34,14 @@ def picture(used: UsedPicture) -> Picture:
         png = base64.b64decode(given.data, validate=True)
     except binascii.Error as error:
         raise broken from error
-    # Before it is decoded: what its header says has to be what the trace says, and not too much.
     if hashlib.sha256(png).hexdigest()[:16] != used.digest:
         raise broken
-    if given.width * given.height > MOST_PIXELS:
-        raise broken
-    try:
-        with Image.open(io.BytesIO(png), formats=("PNG",)) as opened:
-            if opened.size != (given.width, given.height) or opened.mode != "RGB":
-                raise broken
-            opened.load()
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    try:  # a trace may come from anywhere, and so may what it holds as a picture
+        size = check_png(png, name)
+    except InputError as error:
         raise broken from error
+    if size != (given.width, given.height):
+        raise broken
     return Picture(used.name, png, given.width, given.height, used.notes)
 
 

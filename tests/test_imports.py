@@ -35,6 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pdf_worker": set(),
     "pdf": {"models.base"},
     "inputs": {"models.base", "pdf"},
+    "picture_modes": set(),
+    "pictures": {"models.base", "inputs", "picture_modes"},
     "cut": {"models.base"},
     "aside": set(),
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
@@ -42,8 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "probes": TRACE,
-    "recorded": {"trace", "models.base", "models.registry"},
-    "substitutes": {"probes", "models.base"},
+    "recorded": {"trace", "pictures", "models.base", "models.registry"},
+    "substitutes": {"probes", "pictures", "models.base"},
     "turns": {"aside", "trace", "models.registry"},
     "probing": {
         "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
@@ -75,13 +77,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict",
+        "changes", "counterfactual", "verdict", "pictures",
     },
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual",
+        "counterfactual", "pictures",
     },
     "app": {"ui"},
 }  # fmt: skip
@@ -96,6 +98,7 @@ ONLY_IN: dict[str, set[str]] = {
     "plotly": {"views"},
     "gradio": {"ui", "app"},
     "spaces": {"ui", "app"},
+    "pillow_heif": {"pictures"},
     "pypdfium2": {"pdf_worker"},  # in a process of its own, which a damaged file may end
 }
 # Inside models/ these are read by everybody, so they stay free of torch.

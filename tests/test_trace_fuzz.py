@@ -17,11 +17,12 @@ from specviz.audit import audit
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.memory import Snapshot
-from specviz.jobs import Job, run
+from specviz.jobs import Job, ProbeJob, run
 from specviz.models.base import Inputs
 from specviz.models.toy import ToyModel
+from specviz.models.toy_signs import sign
 from specviz.trace import Header, Prefill, Progress, Step, Trace, TraceError
-from specviz.views import card, charts, rejects, steps, terminal
+from specviz.views import card, charts, image_effect, image_strip, rejects, report, steps, terminal
 
 
 def lines_of(job: Job) -> list[str]:
@@ -29,9 +30,21 @@ def lines_of(job: Job) -> list[str]:
 
 
 JOB = Job(model="toy", prompt="This is the house that Jack built. This is the", max_new_tokens=9)
+SIGN = Job(model="toy-signs", prompt="What?", max_new_tokens=9, pictures=(sign("red", side=32),))
+
+
+def probed_lines() -> list[str]:
+    """A run about a picture with two probes of it."""
+    events = tuple(e for e in run(SIGN) if not isinstance(e, Progress))
+    jobs = (ProbeJob(events), ProbeJob(events, "other", 0, sign("blue")))
+    probes = [e for job in jobs for e in run(job) if not isinstance(e, Progress)]
+    return [tracefile.dumps(e) for e in (*events, *probes)]
+
+
 BASES = [
     lines_of(JOB),
     lines_of(Job(model="toy", prompt=JOB.prompt, max_new_tokens=7, decoder="prompt_lookup")),
+    probed_lines(),
 ]
 VALUES: list[Any] = [
     None, True, "", "x", "\ud800", "é\u202e</script>${x}", -1, 0, 1, 3, 10**6, 2**31, 2**63,
@@ -117,6 +130,11 @@ def look(trace: Trace) -> None:
     terminal.run_object(trace)
     list(terminal.figures(trace))
     quick_look(trace)
+    image_effect.to_csv(trace)
+    for probe in trace.probes:
+        list(image_effect.lines(trace, probe))
+        image_strip.strip(trace, probe).to_json()
+    json.dumps([report.plain(group) for group in report.report([("t", trace)])], allow_nan=False)
     for draw in (charts.accepted_per_step, charts.speed, charts.origins, charts.cost,
                  charts.levels):  # fmt: skip
         draw(trace).to_json()

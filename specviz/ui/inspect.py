@@ -80,6 +80,7 @@ class Inspect:
                 said += report_words.figures(group, self.lang)
                 said += [report_words.ending(group, self.lang)]
                 said += [report_words.unknown(group, self.lang)]
+                said += report_words.pictures(group, self.lang)
         picture = report_words.picture(mine, by, self.lang)
         titles, cells = ([""], []) if mine is None else report_words.table(mine, by, self.lang)
         return "\n".join(filter(None, said)), picture, self._table(titles, cells)
