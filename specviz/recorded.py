@@ -9,7 +9,7 @@ import hashlib
 from specviz.models import registry
 from specviz.models.base import InputError, Message, Picture
 from specviz.pictures import check_png
-from specviz.trace import Header, Shown, TraceError, UsedPicture
+from specviz.trace import Header, Shown, Trace, TraceError, UsedPicture
 
 
 def shown(png: bytes, width: int, height: int) -> Shown:
@@ -26,22 +26,18 @@ def picture(used: UsedPicture) -> Picture:
             f"The recording holds the picture {name!r} only as the model saw it, because it was "
             "too large: record the run again with a smaller one."
         )
-    broken = TraceError(
-        f"The picture {name!r} of this recording is damaged or not the one that the run was "
-        "asked about: choose a recording that specviz wrote."
-    )
+    # A trace may come from anywhere: nothing of it is decoded without the limits of any picture.
     try:
         png = base64.b64decode(given.data, validate=True)
-    except binascii.Error as error:
-        raise broken from error
-    if hashlib.sha256(png).hexdigest()[:16] != used.digest:
-        raise broken
-    try:  # a trace may come from anywhere, and so may what it holds as a picture
-        size = check_png(png, name)
-    except InputError as error:
-        raise broken from error
-    if size != (given.width, given.height):
-        raise broken
+        sound = hashlib.sha256(png).hexdigest()[:16] == used.digest
+        sound = sound and check_png(png, name) == (given.width, given.height)
+    except (binascii.Error, InputError):
+        sound = False
+    if not sound:
+        raise TraceError(
+            f"The picture {name!r} of this recording is damaged or not the one that the run was "
+            "asked about: choose a recording that specviz wrote."
+        )
     return Picture(used.name, png, given.width, given.height, used.notes)
 
 
@@ -54,6 +50,20 @@ def messages(header: Header) -> tuple[Message, ...]:
         found.append(Message(turn.role, turn.text, mine))
         at += turn.pictures
     return tuple(found)
+
+
+def talk(trace: Trace) -> tuple[str | None, tuple[Message, ...]]:
+    """The system prompt and the turns of a recorded run, its answer last: what the next question
+    of the same talk follows. Raises TraceError where there is no answer or a picture is lacking."""
+    run = trace.run("decoder")
+    if run is None or not run.tokens:
+        raise TraceError("This trace holds no answer yet: choose one that goes on longer.")
+    special = {t for event in trace.events for t in event.specials}
+    answer = b"".join(trace.pieces.get(t, b"") for t in run.tokens if t not in special)
+    turns = messages(run.header)
+    system = [turn.text for turn in turns if turn.role == "system"]
+    said = Message("assistant", answer.decode("utf-8", "replace"))
+    return (system[0] if system else None), (*turns[len(system) :], said)
 
 
 def moved(header: Header) -> bool:

@@ -17,8 +17,8 @@ from specviz.trace import Costs
 
 SCHEMA = 1
 # What could change a token, inside this package; peers and probes only look on.
-DECIDING = ("decoding.py", "tree.py", "budget.py", "jobs.py", "equality.py", "inputs.py",
-            "drafters/*.py", "models/*.py")  # fmt: skip
+DECIDING = ("decoding.py", "tree.py", "budget.py", "job.py", "jobs.py", "equality.py", "inputs.py",
+            "pictures.py", "picture_modes.py", "drafters/*.py", "models/*.py")  # fmt: skip
 ONLOOKERS = ("models/entries.py", "models/peers.py", "models/probe.py", "models/raven_costs.py",
              "models/raven_depths.py", "models/raven_probe.py", "models/registry.py")  # fmt: skip
 LARGEST = 2**20  # bytes of a file; an honest one has a few dozen kilobytes
