@@ -45,7 +45,7 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "measure", "encode", "prefill", "check"]
+    stage: Literal["queue", "load", "measure", "encode", "prefill", "check", "probe"]
     done: int
     total: int
 
