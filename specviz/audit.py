@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from specviz import audit_head
+from specviz import audit_head, audit_pictures
 from specviz.compare import first_difference
 from specviz.evidence import Cell, Round, WaveEvidence, WindowEvidence
 from specviz.trace import Run, Step, Trace
@@ -33,6 +33,7 @@ def _runs(trace: Trace) -> Iterator[Run]:
 
 
 def _run(run: Run) -> Iterator[str]:
+    yield from audit_pictures.pictures(run.header)
     if run.prefill is None:
         if run.steps:
             yield "steps come before its prompt was read."
@@ -185,6 +186,9 @@ def _comparison(trace: Trace) -> Iterator[str]:
         for name in ("tokens", "digest", "dtype", "max_new_tokens", "eos_ids"):
             if getattr(decoder.header, name) != getattr(baseline.header, name):
                 yield f"The two runs cannot be compared: their headers differ in {name}."
+        mine, other = ([p.digest for p in r.header.pictures] for r in (decoder, baseline))
+        if mine != other:
+            yield "The two runs cannot be compared: they had other pictures."
     if check is None:
         return
     if decoder is None or baseline is None:

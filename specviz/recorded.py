@@ -9,7 +9,7 @@ import hashlib
 from specviz.models import registry
 from specviz.models.base import InputError, Message, Picture
 from specviz.pictures import check_png
-from specviz.trace import Header, Shown, TraceError, UsedPicture
+from specviz.trace import Header, Shown, Trace, TraceError, UsedPicture
 
 
 def shown(png: bytes, width: int, height: int) -> Shown:
@@ -54,6 +54,20 @@ def messages(header: Header) -> tuple[Message, ...]:
         found.append(Message(turn.role, turn.text, mine))
         at += turn.pictures
     return tuple(found)
+
+
+def talk(trace: Trace) -> tuple[str | None, tuple[Message, ...]]:
+    """The system prompt and the turns of a recorded run, its answer last: what the next question
+    of the same talk follows. Raises TraceError where there is no answer or a picture is lacking."""
+    run = trace.run("decoder")
+    if run is None or not run.tokens:
+        raise TraceError("This trace holds no answer yet: choose one that goes on longer.")
+    special = {t for event in trace.events for t in event.specials}
+    answer = b"".join(trace.pieces.get(t, b"") for t in run.tokens if t not in special)
+    turns = messages(run.header)
+    system = [turn.text for turn in turns if turn.role == "system"]
+    said = Message("assistant", answer.decode("utf-8", "replace"))
+    return (system[0] if system else None), (*turns[len(system) :], said)
 
 
 def moved(header: Header) -> bool:

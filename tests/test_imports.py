@@ -15,13 +15,14 @@ ROOT = Path(__file__).parent.parent
 # What each module or package may import from specviz; its own package is always allowed. A name
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
-TRACE = {"evidence", "trace", "tree"}
+TRACE = {"evidence", "request", "trace", "tree"}
 PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget", "probes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
     "evidence": set(),
-    "trace": {"evidence", "tree"},
+    "request": {"evidence"},
+    "trace": {"evidence", "request", "tree"},
     "files": set(),
     "tracefile": {"evidence", "trace", "files"},
     "metrics": {*TRACE, "budget", "waves"},
@@ -51,27 +52,33 @@ MAY_IMPORT: dict[str, set[str]] = {
         "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
         "models.registry",
     },
+    "job": {"cut", "drafters.memory", "inputs", "models.base", "trace"},
     "jobs": {
-        "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "models.base",
-        "models.registry", "inputs", "probing", "recorded", "turns",
+        "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "job", "models.base",
+        "models.registry", "probing", "recorded", "turns",
     },
     "changes": {"trace", "drafters", "evidence", "windows"},
     "counterfactual": {
         "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry", "recorded",
     },
-    "memories": {"jobs", "trace", "drafters"},
+    "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
-    "audit": {*TRACE, "compare", "audit_head"},
+    "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
+    "audit_pictures": {"trace"},
     "audit_head": {*TRACE, "windows"},
-    "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
+    "options": {
+        "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",
+        "models.base",
+    },
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
         "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
         "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
-        "catalog", "training.raven_documents", "training.raven_tasks",
+        "catalog", "pictures", "probes", "probing", "training.raven_documents",
+        "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,12 @@ from hypothesis import strategies as st
 
 from specviz import metrics, player, tracefile
 from specviz.audit import audit
+from specviz.counterfactual import change as change_of
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.memory import Snapshot
 from specviz.jobs import Job, ProbeJob, run
-from specviz.models.base import Inputs
+from specviz.models.base import InputError, Inputs, Message
 from specviz.models.toy import ToyModel
 from specviz.models.toy_signs import sign
 from specviz.trace import Header, Prefill, Progress, Step, Trace, TraceError
@@ -44,12 +47,21 @@ def probed_lines() -> list[str]:
 BASES = [
     lines_of(JOB),
     lines_of(Job(model="toy", prompt=JOB.prompt, max_new_tokens=7, decoder="prompt_lookup")),
+    lines_of(
+        Job(
+            model="toy-signs", prompt="What now?", pictures=(sign("blue"),), max_new_tokens=5,
+            history=(Message("user", "What?", (sign("red"),)), Message("assistant", "Stop.")),
+        )
+    ),
     probed_lines(),
-]
+]  # fmt: skip
+# The header of a PNG of 100 000 x 100 000 pixels.
+BOMB = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\1\x86\xa0" * 2 + bytes(9)).decode()
 VALUES: list[Any] = [
     None, True, "", "x", "\ud800", "é\u202e</script>${x}", -1, 0, 1, 3, 10**6, 2**31, 2**63,
     10**30, -(10**30), 0.5, -0.0, 1e300, -1e300, 1e-320, [], {}, [0], [[0, 0.0]], {"0": "a"},
     {"-1": "a"}, "decoder", "baseline", "step", "eos", "tie", "memory", "span",
+    "AAAA", "AAA", "=", "iVBORw0KGgo=", BOMB,
 ]  # fmt: skip
 TEXTS = ["NaN", "Infinity", "1e999", "[" * 3000, "{", '"', "\x00", "9" * 5000, "\ufeff"]
 
@@ -130,6 +142,8 @@ def look(trace: Trace) -> None:
     terminal.run_object(trace)
     list(terminal.figures(trace))
     quick_look(trace)
+    with suppress(TraceError, InputError):  # what is recorded is not to be trusted to be repeatable
+        change_of(trace)
     image_effect.to_csv(trace)
     for probe in trace.probes:
         list(image_effect.lines(trace, probe))
