@@ -154,7 +154,7 @@ def test_of_several_pictures_over_turns_only_the_named_one_is_replaced() -> None
 
 def test_progress_counts_both_readings_as_one(events: tuple[StoredEvent, ...]) -> None:
     seen: list[Event] = list(jobs.run(ProbeJob(events)))
-    checks = [(e.done, e.total) for e in seen if isinstance(e, Progress) and e.stage == "check"]
+    checks = [(e.done, e.total) for e in seen if isinstance(e, Progress) and e.stage == "probe"]
     run = Trace(events).run("decoder")
     assert run is not None
     size = len(run.header.tokens) + len(run.tokens)
@@ -292,7 +292,7 @@ def test_a_probe_goes_through_a_forked_worker(events: tuple[StoredEvent, ...]) -
 
 def test_a_closed_probe_leaves_the_device_free(events: tuple[StoredEvent, ...]) -> None:
     stream = jobs.run(ProbeJob(events))
-    while not (isinstance(event := next(stream), Progress) and event.stage == "check"):
+    while not (isinstance(event := next(stream), Progress) and event.stage == "probe"):
         pass
     stream.close()
     lock, _ = probing.turn("cpu")

@@ -23,7 +23,7 @@ from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.talk import GoOn
 from specviz.ui.visit import Desk, Visit
-from specviz.ui.whatif import Tab, build_tab
+from specviz.ui.whatif_tab import Tab, build_tab
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
 
@@ -134,7 +134,7 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         _wire_form(controls, actions, visit)
         below.whatif.wire(
             actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
-            [below.takeaway, below.facts], AT_ONCE, DEVICE,
+            [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
         )  # fmt: skip
         events.api(
             generate(actions.decode), api_name="generate",

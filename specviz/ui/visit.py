@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from specviz.jobs import Job
 from specviz.memories import Scopes
+from specviz.models.base import Picture
 from specviz.trace import Recording, StoredEvent, Trace
 from specviz.ui.given import Given, Talk
 from specviz.ui.reading import Reading
@@ -47,7 +48,9 @@ class Visit:
     ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
     run and was opened last. ``reading``: that of the file in the document field. ``pictures``: of
     the next prompt; ``replacing``: the number of the one whose place the next takes; ``talk``: the
-    turns before.
+    turns before. ``other``: the picture that may stand in the place of one of the run that is
+    shown; ``probed``: that run since its answer was read back, ``copied``: what it was called
+    before.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -62,6 +65,9 @@ class Visit:
     pictures: tuple[Given, ...] = ()
     replacing: int | None = None
     talk: Talk | None = None
+    other: Picture | None = None
+    probed: str = ""
+    copied: str = ""
 
     @property
     def busy(self) -> bool:
