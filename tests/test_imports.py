@@ -111,7 +111,7 @@ ONLY_IN: dict[str, set[str]] = {
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
     "models", "models.base", "models.engines", "models.entries", "models.raven_label",
-    "models.registry", "models.smollm2", "models.tiny_raven", "models.toy",
+    "models.registry", "models.smol_boards", "models.smollm2", "models.tiny_raven", "models.toy",
 }  # fmt: skip
 
 

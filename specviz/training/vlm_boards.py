@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 from specviz.training.vlm_scenes import (
     GRID,
@@ -25,6 +26,8 @@ from specviz.training.vlm_symbols import (
     WORDS,
     spelled,
 )
+
+SYMBOLS_DRAWN = (*PLACES, *WORDS, *TEAMS, *STATES, *LETTERS)
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,7 @@ def letters(rng: random.Random, split: Split) -> Scene | None:
             if rng.random() < 0.45:
                 break
         lines.append(line)
-    pairs = [reserved(*pair) for line in lines for pair in zip(line, line[1:], strict=False)]
+    pairs = [reserved(*pair) for line in lines for pair in pairwise(line)]
     if not allowed(split, pairs or [split == "held-out"]):
         return None
     cells = Cells()
@@ -300,3 +303,26 @@ def _word_questions(rng: random.Random, lines: list[list[str]]) -> tuple[Exchang
         ),
     ]  # fmt: skip
     return tuple(asked)
+
+
+def page(rng: random.Random) -> Scene:
+    """Every row full of words, numbers and letters, nothing to ask: to learn to read faster."""
+    cells = Cells()
+    for row in range(GRID - 1):
+        column = rng.randint(0, 3)
+        while column < GRID:
+            kind = rng.random()
+            if kind < 0.6:
+                symbol = rng.choice(SYMBOLS_DRAWN)
+                if column + len(spelled(symbol)) > GRID:
+                    break
+                column = cells.write(row, column, symbol)
+            elif kind < 0.8:
+                minute = rng.randrange(24 * 60)
+                if column + 5 > GRID:
+                    break
+                column = cells.digits(row, column, f"{minute // 60:02}:{minute % 60:02}")
+            else:
+                column = cells.digits(row, column, str(rng.randint(0, 99))[: GRID - column])
+            column += rng.choice((1, 1, 2, 3))
+    return Scene("page", cells.grid(), (), tuple(cells.lines))

@@ -105,7 +105,8 @@ def _questions(
                 "Which bar is the tallest?", "What is the highest bar?",
                 "Which label has the largest value?", "Where is the maximum of the chart?",
             )),
-            f"{tall} {small} {bars}", "tallest", (tall,),
+            f"{tall} {small} {bars}", "tallest",
+            (f"tallest bar is {top}", f"smallest bar is {low}"),
         ),
         Exchange(
             rng.choice((

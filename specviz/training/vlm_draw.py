@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from specviz.training.vlm_scenes import GRID, Bar, Figure, Scene
+from specviz.training.vlm_dots import COLUMNS, ROWS, lamps
+from specviz.training.vlm_scenes import GRID, Figure, Scene
 
 CELL = 16
 SIDE = GRID * CELL
@@ -33,7 +34,7 @@ FACES = (
     "LiberationSans-Bold.ttf", "LiberationMono-Regular.ttf", "LiberationMono-Bold.ttf",
     "LiberationSansNarrow-Bold.ttf", "LiberationSerif-Bold.ttf",
 )  # fmt: skip
-DOTS = "dots"  # letters of lamps: a small rendering, every pixel a dot
+DOTS = "dots"  # letters of lamps
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,38 @@ class Style:
     size: int
 
 
-def draw(scene: Scene, rng: random.Random, plain: bool = False) -> Image.Image:
-    """The picture of a scene [256 x 256, RGB]. ``plain``: without noise, blur and shift, in a
-    typeface that every machine has."""
-    style = _style(scene, rng, plain)
-    picture = Image.new("RGB", (SIDE, SIDE), style.ground)
+def draw(scene: Scene, rng: random.Random) -> Image.Image:
+    """The picture of a scene [256 x 256, RGB] in a random style, with wear.
+
+    Some are drawn larger and made smaller, as pictures from elsewhere are.
+    """
+    scale = rng.choice((1, 1, 1, 1, 1, 2, 2, 3))
+    picture = paint(scene, rng, _style(scene, rng, faces()), scale, worn=True)
+    if scale > 1:
+        how = rng.choice((Image.Resampling.BICUBIC, Image.Resampling.BILINEAR))
+        picture = picture.resize((SIDE, SIDE), how)
+    return _worn(picture, rng)
+
+
+def draw_plain(scene: Scene, rng: random.Random, scale: int = 1) -> Image.Image:
+    """The picture [256 x 256 times ``scale``] without wear, in a typeface that every machine
+    has."""
+    return paint(scene, rng, _style(scene, rng, ("", DOTS)), scale, worn=False)
+
+
+def paint(
+    scene: Scene, rng: random.Random, style: Style, scale: int, worn: bool = False
+) -> Image.Image:
+    """The picture of a scene in a style, its cells of 16 pixels times ``scale``. ``worn``: some
+    glyphs stand askew and colours vary a little."""
+    cell = CELL * scale
+    picture = Image.new("RGB", (SIDE * scale, SIDE * scale), style.ground)
     pen = ImageDraw.Draw(picture)
-    _bars(pen, scene, style, rng)
+    _bars(pen, scene, style, rng, cell)
     for figure in scene.figures:
-        _figure(picture, figure, rng, plain)
-    _lines(picture, pen, scene, style, rng, plain)
-    return picture if plain else _worn(picture, rng)
+        _figure(picture, figure, rng, cell, 18 if worn else 0)
+    _lines(picture, pen, scene, style, rng, cell, rng.choice((0.0, 0.0, 0.1)) if worn else 0.0)
+    return picture
 
 
 def faces() -> tuple[str, ...]:
@@ -75,34 +97,33 @@ def _has(face: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=8192)
-def _glyph(face: str, size: int, glyph: str) -> Image.Image:
-    """The coverage of a glyph in a cell [16 x 16, L], centred as the typeface has it."""
+@lru_cache(maxsize=16384)
+def _glyph(face: str, size: float, glyph: str, cell: int) -> Image.Image:
+    """The coverage of a glyph in its cell [cell x cell, L]; ``size`` in pixels of the cell."""
     if face == DOTS:
-        return _dotted(glyph)
-    font = ImageFont.truetype(face, size) if face else ImageFont.load_default(size)
-    cell = Image.new("L", (CELL, CELL), 0)
-    pen = ImageDraw.Draw(cell)
+        return _dotted(glyph, cell)
+    points = size * cell / CELL
+    font = ImageFont.truetype(face, points) if face else ImageFont.load_default(points)
+    box = Image.new("L", (cell, cell), 0)
     # On one base line, as type stands; the middle of a capital is the middle of the cell.
     capital = font.getbbox("H", anchor="ls")
-    pen.text((CELL / 2, CELL / 2 - capital[1] / 2), glyph, 255, font=font, anchor="ms")
-    return cell
+    at = (cell / 2, cell / 2 - capital[1] / 2)
+    ImageDraw.Draw(box).text(at, glyph, 255, font=font, anchor="ms")
+    return box
 
 
-@lru_cache(maxsize=256)
-def _dotted(glyph: str) -> Image.Image:
-    """A glyph of lamps: drawn 7 dots high, every dot two pixels wide."""
-    font = ImageFont.load_default(10)
-    small = Image.new("L", (CELL // 2, CELL // 2), 0)
-    ImageDraw.Draw(small).text((CELL / 4, CELL / 2 - 0.5), glyph, 255, font=font, anchor="ms")
-    lit = np.array(small) > 90
-    cell = np.zeros((CELL, CELL), dtype=np.uint8)
-    cell[::2, ::2] = cell[1::2, ::2] = cell[::2, 1::2] = cell[1::2, 1::2] = lit * 200
-    cell[::2, ::2] = lit * 255
-    return Image.fromarray(cell)
+@lru_cache(maxsize=1024)
+def _dotted(glyph: str, cell: int) -> Image.Image:
+    """A glyph of lamps, every dot an eighth of the cell wide."""
+    lit = np.zeros((8, 8), dtype=np.uint8)
+    lit[:ROWS, 1 : 1 + COLUMNS] = lamps(glyph)
+    dot = cell // 8
+    box = np.kron(lit, np.full((dot, dot), 200, dtype=np.uint8))
+    box[::dot, ::dot] = lit * 255
+    return Image.fromarray(box)
 
 
-def _style(scene: Scene, rng: random.Random, plain: bool) -> Style:
+def _style(scene: Scene, rng: random.Random, known: tuple[str, ...]) -> Style:
     dark = rng.random() < 0.55 if scene.lines and not scene.bars else rng.random() < 0.15
     if dark:
         ground = _grey(rng, 0, 60)
@@ -115,14 +136,15 @@ def _style(scene: Scene, rng: random.Random, plain: bool) -> Style:
         # A figure has to stand out from what is behind it.
         used = [PALETTE[f.colour] for f in scene.figures]
         for _ in range(40):
-            if min(_apart(ground, c) for c in used) > 90:
+            if min(math.dist(ground, c) for c in used) > 90:
                 break
             ground = rng.choice((_grey(rng, 0, 60), _grey(rng, 190, 255), _grey(rng, 60, 190)))
-    flap = None
-    if dark and scene.lines and rng.random() < 0.6:
-        flap = tuple(min(255, c + rng.randint(12, 40)) for c in ground)
-    face = rng.choice(("", DOTS) if plain else faces())
-    return Style(ground, ink, flap, face, rng.randint(13, 15) if plain else rng.randint(11, 16))  # type: ignore[arg-type]
+    flap: Colour | None = None
+    face = rng.choice(known)
+    if dark and scene.lines and not scene.bars and face != DOTS and rng.random() < 0.6:
+        red, green, blue = (min(255, c + rng.randint(12, 40)) for c in ground)
+        flap = (red, green, blue)
+    return Style(ground, ink, flap, face, rng.randint(11, 16))
 
 
 def _grey(rng: random.Random, low: int, high: int) -> Colour:
@@ -132,74 +154,73 @@ def _grey(rng: random.Random, low: int, high: int) -> Colour:
     return red, green, blue
 
 
-def _apart(a: Colour, b: Colour) -> float:
-    return math.dist(a, b)
-
-
 def _lines(
     picture: Image.Image,
     pen: ImageDraw.ImageDraw,
     scene: Scene,
     style: Style,
     rng: random.Random,
-    plain: bool,
+    cell: int,
+    askew: float,
 ) -> None:
+    line = cell // CELL
     if style.flap is not None:
-        rows = {line.row for line in scene.lines}
-        for row in rows:
+        whole = rng.random() < 0.5
+        for row in range(GRID) if whole else {each.row for each in scene.lines}:
             for column in range(GRID):
-                x, y = column * CELL, row * CELL
-                pen.rectangle((x + 1, y + 1, x + CELL - 2, y + CELL - 2), fill=style.flap)
-    wobble = 0.0 if plain else rng.choice((0.0, 0.0, 0.1))
-    for line in scene.lines:
-        for i, glyph in enumerate(line.glyphs):
+                x, y = column * cell, row * cell
+                box = (x + line, y + line, x + cell - 1 - line, y + cell - 1 - line)
+                pen.rectangle(box, fill=style.flap)
+    for each in scene.lines:
+        for i, glyph in enumerate(each.glyphs):
             if glyph == " ":
                 continue
             dx, dy = 0, 0
-            if wobble and rng.random() < wobble:
-                dx, dy = rng.randint(-1, 1), rng.randint(-1, 1)
-            mask = _glyph(style.face, style.size, glyph)
-            at = ((line.column + i) * CELL + dx, line.row * CELL + dy)
-            picture.paste(style.ink, at, mask)
+            if askew and rng.random() < askew:
+                dx, dy = rng.randint(-line, line), rng.randint(-line, line)
+            mask = _glyph(style.face, style.size, glyph, cell)
+            picture.paste(style.ink, ((each.column + i) * cell + dx, each.row * cell + dy), mask)
     if style.flap is not None:
-        for line in scene.lines:
-            y = line.row * CELL + CELL // 2
-            pen.line((0, y, SIDE, y), fill=style.ground)
+        for row in {each.row for each in scene.lines}:
+            y = row * cell + cell // 2
+            pen.line((0, y, GRID * cell, y), fill=style.ground, width=line)
 
 
-def _bars(pen: ImageDraw.ImageDraw, scene: Scene, style: Style, rng: random.Random) -> None:
+def _bars(
+    pen: ImageDraw.ImageDraw, scene: Scene, style: Style, rng: random.Random, cell: int
+) -> None:
     if not scene.bars:
         return
-    colours = [c for c in PALETTE.values() if _apart(c, style.ground) > 110]
+    line, side = cell // CELL, GRID * cell
+    colours = [c for c in PALETTE.values() if math.dist(c, style.ground) > 110]
     one, many = rng.choice(colours), rng.random() < 0.35
-    base = round(scene.bars[0].base * CELL)
+    base = round(scene.bars[0].base * cell)
     if rng.random() < 0.4:
-        shade = tuple((3 * g + i) // 4 for g, i in zip(style.ground, style.ink, strict=True))
-        for y in range(base, 16, -rng.choice((16, 32, 48))):
-            pen.line((0, y, SIDE, y), fill=shade)
+        red, green, blue = (
+            (3 * g + i) // 4 for g, i in zip(style.ground, style.ink, strict=True)
+        )
+        for y in range(base, cell, -cell * rng.choice((1, 2, 3))):
+            pen.line((0, y, side, y), fill=(red, green, blue), width=line)
     for bar in scene.bars:
         fill = rng.choice(colours) if many else one
-        _bar(pen, bar, fill, base)
-    pen.line((0, base, SIDE, base), fill=style.ink)
+        left, right = round(bar.left * cell), round((bar.left + bar.width) * cell)
+        pen.rectangle((left, round(base - bar.height * cell), right, base), fill=fill)
+    pen.line((0, base, side, base), fill=style.ink, width=line)
 
 
-def _bar(pen: ImageDraw.ImageDraw, bar: Bar, fill: Colour, base: int) -> None:
-    left, right = round(bar.left * CELL), round((bar.left + bar.width) * CELL)
-    pen.rectangle((left, round(base - bar.height * CELL), right, base), fill=fill)
-
-
-def _figure(picture: Image.Image, figure: Figure, rng: random.Random, plain: bool) -> None:
-    shift = 0 if plain else 18
+def _figure(
+    picture: Image.Image, figure: Figure, rng: random.Random, cell: int, shift: int
+) -> None:
     red, green, blue = (
         min(255, max(0, c + rng.randint(-shift, shift))) for c in PALETTE[figure.colour]
     )
     scale = 3  # drawn larger, then made smaller, so that edges are smooth
-    radius = figure.radius * CELL
+    radius = figure.radius * cell
     side = math.ceil(2 * radius) + 2
     mask = Image.new("L", (side * scale, side * scale), 0)
     _outline(ImageDraw.Draw(mask), figure.kind, side * scale / 2, radius * scale)
     mask = mask.resize((side, side), Image.Resampling.BOX)
-    at = (round(figure.x * CELL - side / 2), round(figure.y * CELL - side / 2))
+    at = (round(figure.x * cell - side / 2), round(figure.y * cell - side / 2))
     picture.paste((red, green, blue), at, mask)
 
 

@@ -92,7 +92,7 @@ def _questions(rng: random.Random, placed: list[Placed]) -> tuple[Exchange, ...]
                 "What is in the picture?", "Describe the picture.", "What do you see?",
                 "List every shape.", "Which shapes are there, row by row?",
             )),
-            f"{total} {' '.join(rows)}", "shapes", (total, *rows),
+            f"{total} {' '.join(rows)}", "shapes", tuple(f"{p.colour} {p.kind}" for p in placed),
         ),
         Exchange(
             rng.choice(("How many shapes are there?", "Count the shapes.")),

@@ -49,10 +49,12 @@ FACTS = _words("board score words chart shapes lines bars tallest smallest winne
 
 SYMBOLS: tuple[str, ...] = tuple(
     dict.fromkeys(
-        (*DIGITS, *MARKS, *LETTERS, *PLACES, *TEAMS, *WORDS, *STATES, *DAYS, *MONTHS)
-        + (*COLOURS, *FIGURES, *SIZES, *FACTS)
+        [
+            *DIGITS, *MARKS, *LETTERS, *PLACES, *TEAMS, *WORDS, *STATES, *DAYS, *MONTHS,
+            *COLOURS, *FIGURES, *SIZES, *FACTS,
+        ]
     )
-)
+)  # fmt: skip
 NUMBER = {symbol: i for i, symbol in enumerate(SYMBOLS)}
 
 
