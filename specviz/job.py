@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from specviz.cut import check_cut
@@ -74,9 +76,28 @@ class Job:
         """Those of earlier turns, then those of the prompt."""
         return (*(p for turn in self.history for p in turn.pictures), *self.pictures)
 
+    def carried(self) -> Snapshot | None:
+        """The memory that was handed in, as far as this turn may see it: the levels that know their
+        context go on in a later turn of the very talk that filled them, and nowhere else."""
+        if self.memory is None or not self.memory.deeper:
+            return self.memory
+        if self.history:
+            first = self.history[0]
+            digests = [picture.digest for picture in first.pictures]
+            if self.memory.talk == talk(self.system, first.text, digests):
+                return self.memory
+        return replace(self.memory, deeper=(), talk="")
+
     def _turns(self, text: str) -> tuple[Message, ...]:
         system = [Message("system", self.system)] if self.system else []
         return (*system, *self.history, Message("user", text, self.pictures))
+
+
+def talk(system: str | None, text: str, pictures: Sequence[str]) -> str:
+    """16 hex digits that name a talk by how it began: its first question and the digests of the
+    ``pictures`` in it."""
+    begun = json.dumps([system or "", text, list(pictures)])
+    return hashlib.sha256(begun.encode()).hexdigest()[:16]
 
 
 def check_talk(history: Sequence[Message]) -> None:

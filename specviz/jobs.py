@@ -140,14 +140,15 @@ def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
 
 def _remember(job: Job, drafter: Drafter, model: Model) -> None:
     """Give the drafter the memory that was handed in, if it is this scope's and this model's."""
-    if job.memory is None or not drafter.persistent:
+    memory = job.carried()
+    if memory is None or not drafter.persistent:
         return
-    if job.memory.scope != job.scope:
+    if memory.scope != job.scope:
         raise InputError(
-            f"The saved memory belongs to the scope {job.memory.scope!r}, this run to "
+            f"The saved memory belongs to the scope {memory.scope!r}, this run to "
             f"{job.scope!r}: use that scope, or another memory."
         )
-    drafter.restore(job.memory, model)
+    drafter.restore(memory, model)
 
 
 def _both(
@@ -219,6 +220,7 @@ def _header(
         ),
         tokens=inputs.tokens,
         eos_ids=tuple(sorted(model.eos_ids)),
+        blocked_ids=tuple(sorted(model.blocked_ids)),
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
         notes=notes if role == "decoder" else (),

@@ -29,6 +29,7 @@ LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
+Stage = Literal["queue", "load", "measure", "encode", "prefill", "check", "probe"]
 
 
 class TraceError(ValueError):
@@ -45,7 +46,7 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "measure", "encode", "prefill", "check", "probe"]
+    stage: Stage
     done: int
     total: int
 
@@ -59,7 +60,8 @@ class Header(_Event):
     ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
     the drafter head, where one was used; ``document`` the first of the ``tokens`` that hold the
     document a question was asked about, and the one behind the last;
-    ``pictures``: those of all ``messages``, in order.
+    ``pictures``: those of all ``messages``, in order; ``blocked_ids``: tokens that are never
+    guessed and never keys of a memory, such as the placeholders of pictures.
     """
 
     type: Literal["header"] = "header"
@@ -78,6 +80,7 @@ class Header(_Event):
     messages: tuple[Turn, ...]
     tokens: tuple[Token, ...]
     eos_ids: tuple[Token, ...]
+    blocked_ids: tuple[Token, ...] = ()
     max_new_tokens: Index
     vocab_size: Index
     notes: tuple[str, ...] = ()

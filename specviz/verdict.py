@@ -68,14 +68,16 @@ class Equality(_Row):
     """A decoder's tokens against those of ``reference``: transformers' own ``generate``, or our own
     plain loop for a model that transformers does not know.
 
-    ``identical`` prompts token by token; ``tied`` prompts differ by numeric ties alone, of which
-    there were ``tied_tokens``; ``largest_margin`` in logits, at a first difference.
+    ``pictures`` of the ``prompts`` had one; ``identical`` prompts token by token; ``tied`` prompts
+    differ by numeric ties alone, of which there were ``tied_tokens``; ``largest_margin`` in logits,
+    at a first difference.
     """
 
     part: Literal["equality"] = "equality"
     decoder: Word
     reference: Literal["generate", "own loop"] = "generate"
     prompts: Count = 0
+    pictures: Count = 0
     tokens: Count = 0
     identical: Count = 0
     tied: Count = 0

@@ -61,20 +61,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "counterfactual": {
         "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry", "recorded",
     },
-    "memories": {"jobs", "trace", "drafters"},
+    "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
     "audit_pictures": {"trace"},
     "audit_head": {*TRACE, "windows"},
-    "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
+    "options": {
+        "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",
+        "models.base",
+    },
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
         "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
         "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
-        "catalog", "training.raven_documents", "training.raven_tasks",
+        "catalog", "pictures", "probes", "probing", "training.raven_documents",
+        "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {
@@ -107,7 +111,7 @@ ONLY_IN: dict[str, set[str]] = {
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
     "models", "models.base", "models.engines", "models.entries", "models.raven_label",
-    "models.registry", "models.smollm2", "models.tiny_raven", "models.toy",
+    "models.registry", "models.smol_boards", "models.smollm2", "models.tiny_raven", "models.toy",
 }  # fmt: skip
 
 

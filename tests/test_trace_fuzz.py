@@ -142,13 +142,13 @@ def look(trace: Trace) -> None:
     terminal.run_object(trace)
     list(terminal.figures(trace))
     quick_look(trace)
+    with suppress(TraceError, InputError):  # what is recorded is not to be trusted to be repeatable
+        change_of(trace)
     image_effect.to_csv(trace)
     for probe in trace.probes:
         list(image_effect.lines(trace, probe))
         image_strip.strip(trace, probe).to_json()
     json.dumps([report.plain(group) for group in report.report([("t", trace)])], allow_nan=False)
-    with suppress(TraceError, InputError):  # what is recorded is not to be trusted to be repeatable
-        change_of(trace)
     for draw in (charts.accepted_per_step, charts.speed, charts.origins, charts.cost,
                  charts.levels):  # fmt: skip
         draw(trace).to_json()

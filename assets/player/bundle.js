@@ -116,7 +116,6 @@ figcaption { font-size: 0.82em; color: var(--quiet); line-height: 1.15; white-sp
 .pictures img { display: block; height: 100%; min-height: 0; width: auto; max-width: 150px; min-width: 36px; object-fit: contain; }
 .several .frames { flex: 1 1 0; } .several .about { flex: none; }
 .many .photo { cursor: pointer; } .many .at .photo { border-color: var(--l3); outline: 2px solid var(--l3); outline-offset: -2px; cursor: zoom-in; } .many .at figcaption { color: var(--ink); font-weight: 650; }
-img.crisp { width: 136px; }
 .pictures.several img { height: 78px; width: auto; max-width: 120px; max-height: none; }
 .many .photo { cursor: pointer; } .many .at .photo { border-color: var(--l3); box-shadow: inset 0 0 0 1.5px var(--l3); cursor: zoom-in; } .many .at figcaption { color: var(--ink); font-weight: 650; }
 img.crisp { image-rendering: pixelated; }
@@ -437,7 +436,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
 @container sv (max-width: 900px) { .help-grid { grid-template-columns: 1fr; } }
 @container sv (max-width: 599px) {
   .inner { padding: 10px 10px 14px; }
-  .pictures img, .pictures .several img { height: 92px; max-width: 40cqw; } .lightbox { bottom: auto; } .frames.large { flex: none; flex-direction: column; gap: 10px; } .large figure { height: auto; width: 100%; } .large img { width: 100%; height: auto; max-height: 100vh; }
+  .pictures img, .pictures .several img { height: 92px; max-width: 40cqw; } .lightbox { bottom: auto; } .frames.large { flex: none; flex-direction: column; gap: 10px; } .large figure { flex: none; height: auto; width: 100%; } .large img { width: 100%; height: auto; max-height: 100vh; }
   .panel.pictures.several { flex-direction: column; gap: 6px; } .several .frames { flex: none; }
   .sight-panel { height: auto; } .heads .memory { grid-column: 1 / 3; }
   .tree-panel { height: auto; } .answer, .memory { grid-column: 1 / 3; height: auto; }
