@@ -7,7 +7,7 @@ away stays known to the model: a token counts only for what the picture itself s
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,6 +119,33 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
         lock.release()
 
 
+def found_by(
+    job: ProbeJob, decode: Callable[[ProbeJob], Iterator[Event]]
+) -> Generator[Event, None, Probe]:
+    """The events of ``job``, made by ``decode`` (``jobs.run``); returns the Probe among them."""
+    found: Probe | None = None
+    with closing(decode(job)) as events:  # type: ignore[type-var]
+        for event in events:
+            if isinstance(event, Probe):
+                found = event
+            yield event
+    assert found is not None  # it ends with one, or raises
+    return found
+
+
+def with_probe(trace: Trace, probe: Probe) -> Trace:
+    """``trace`` with ``probe`` at its end, in place of an earlier one of the same pictures."""
+
+    def same(event: StoredEvent) -> bool:
+        return isinstance(event, Probe) and (event.kind, event.replaced, event.digest) == (
+            probe.kind, probe.replaced, probe.digest,
+        )  # fmt: skip
+
+    gone = {t: p for e in trace.events if same(e) for t, p in e.pieces.items()}
+    probe = probe.model_copy(update={"pieces": {**gone, **probe.pieces}})
+    return Trace((*(e for e in trace.events if not same(e)), probe))
+
+
 def _loaded(header: Header, away: bool) -> Model:
     """The recorded model, on the recorded device where that can be had."""
     with LOADING:
@@ -213,4 +240,4 @@ def _counted(
         except StopIteration as end:
             scores: Scores = end.value
             return scores
-        yield step.model_copy(update={"done": done + step.done, "total": total})
+        yield Progress(stage="probe", done=done + step.done, total=total)

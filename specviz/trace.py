@@ -29,7 +29,7 @@ LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
-Stage = Literal["queue", "load", "measure", "encode", "prefill", "check"]
+Stage = Literal["queue", "load", "measure", "encode", "prefill", "check", "probe"]
 
 
 class TraceError(ValueError):

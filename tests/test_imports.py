@@ -84,13 +84,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict", "pictures",
+        "changes", "counterfactual", "verdict", "pictures", "probing",
     },
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual", "pictures",
+        "counterfactual", "pictures", "probing",
     },
     "app": {"ui"},
 }  # fmt: skip

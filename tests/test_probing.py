@@ -154,7 +154,7 @@ def test_of_several_pictures_over_turns_only_the_named_one_is_replaced() -> None
 
 def test_progress_counts_both_readings_as_one(events: tuple[StoredEvent, ...]) -> None:
     seen: list[Event] = list(jobs.run(ProbeJob(events)))
-    checks = [(e.done, e.total) for e in seen if isinstance(e, Progress) and e.stage == "check"]
+    checks = [(e.done, e.total) for e in seen if isinstance(e, Progress) and e.stage == "probe"]
     run = Trace(events).run("decoder")
     assert run is not None
     size = len(run.header.tokens) + len(run.tokens)
@@ -266,6 +266,8 @@ def test_a_hostile_recording_of_a_picture_is_refused(events: tuple[StoredEvent, 
             broken = used.model_copy(update={"given": given, "digest": digest})
             with pytest.raises(TraceError, match="is damaged or not the one that the run was"):
                 stored(ProbeJob(told(events, pictures=(broken,))))
+    with pytest.raises(TraceError, match="is damaged or not the one"):
+        stored(ProbeJob(told(events, pictures=(used.model_copy(update={"digest": "0" * 16}),))))
     odd = used.model_copy(update={"given": used.given.model_copy(update={"data": "A"})})
     with pytest.raises(TraceError, match="is damaged"):
         stored(ProbeJob(told(events, pictures=(odd,))))
@@ -292,7 +294,7 @@ def test_a_probe_goes_through_a_forked_worker(events: tuple[StoredEvent, ...]) -
 
 def test_a_closed_probe_leaves_the_device_free(events: tuple[StoredEvent, ...]) -> None:
     stream = jobs.run(ProbeJob(events))
-    while not (isinstance(event := next(stream), Progress) and event.stage == "check"):
+    while not (isinstance(event := next(stream), Progress) and event.stage == "probe"):
         pass
     stream.close()
     lock, _ = probing.turn("cpu")

@@ -419,7 +419,7 @@ def test_a_press_of_run_that_came_too_late_leaves_a_waiting_what_if_alone_and_th
     assert (waiting.started, waiting.ended, visit.busy) == (False, False, True)
     own = WhatIf(actions)
     visit.live = Live(JOB)
-    assert list(own.run(visit)) == [(KEEP,) * 11]
+    assert list(own.run(visit)) == [(KEEP,) * 14]
     assert own.settle(visit) == (KEEP,) * 8
     assert (visit.live.started, visit.live.ended) == (False, False)
     visit.live = waiting  # refused by the queue
@@ -447,12 +447,12 @@ def test_a_new_what_if_and_one_that_failed_show_no_older_picture(tmp_path: Path)
     own.actions.desk.publish("a", toy_trace())
     request: Any = SimpleNamespace(session_hash="s")
     for name in ("no-level1", None):
-        *_, words, plot, table = own.begin(visit, name, "toy", "", request)
-        assert words and (plot["visible"], table["visible"]) == (False, False)
+        *_, words, plot, table, cross = own.begin(visit, name, "toy", "", request)
+        assert words and not any(part["visible"] for part in (plot, table, cross))
         visit.live = None
     (tmp_path / "x.jsonl").write_text("{")
-    _, words, plot, table = own.beside(visit, str(tmp_path / "x.jsonl"))
-    assert words and (plot["visible"], table["visible"]) == (False, False)
+    _, words, plot, table, cross = own.beside(visit, str(tmp_path / "x.jsonl"))
+    assert words and not any(part["visible"] for part in (plot, table, cross))
 
 
 def test_the_model_that_a_trace_names_is_not_loaded_unless_somebody_chose_it(

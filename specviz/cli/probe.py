@@ -14,8 +14,9 @@ from specviz.catalog import text
 from specviz.cli.command import TRACE_ENDINGS, AsJson, TraceFile, command
 from specviz.pictures import open_picture
 from specviz.probes import associations, readings
+from specviz.probing import found_by, with_probe
 from specviz.recorder import Meter, check_writable
-from specviz.trace import Probe, StoredEvent, Trace
+from specviz.trace import Probe, Trace
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
 from specviz.views import image_effect, terminal
@@ -36,8 +37,9 @@ def probe_command(
     asked = [_job(trace, each, replace - 1) for each in picture]
     for job in asked:
         job.check()  # says what is wrong with any of them before the model is loaded
-    probes = tuple(_probed(job) for job in asked)
-    found = Trace((*trace.events, *probes))
+    probes, found = [_probed(job) for job in asked], trace
+    for probe in probes:
+        found = with_probe(found, probe)
     if output is not None:
         save(output, found.events)
     if as_json:
@@ -63,18 +65,17 @@ def _job(trace: Trace, picture: str, replaced: int) -> jobs.ProbeJob:
 
 def _probed(job: jobs.ProbeJob) -> Probe:
     """Run the probe, its progress told on stderr."""
-    meter, found = Meter(0), list[StoredEvent]()
+    meter = Meter(0)
     try:
-        with closing(jobs.run(job)) as events:
-            for event in events:
-                meter.add(event)
-                if isinstance(event, Probe):
-                    found.append(event)
+        with closing(found_by(job, jobs.run)) as events:
+            while True:
+                try:
+                    meter.add(next(events))
+                except StopIteration as done:
+                    probe: Probe = done.value
+                    return probe
     finally:
         meter.clear()
-    (probe,) = found
-    assert isinstance(probe, Probe)
-    return probe
 
 
 def _plain(trace: Trace, probe: Probe) -> dict[str, object]:

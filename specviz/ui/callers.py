@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 import gradio as gr
 
 from specviz.catalog import text
-from specviz.memories import Scopes
+from specviz.jobs import Job
+from specviz.memories import MemoryKeeper, Scopes
 from specviz.models.base import InputError
+from specviz.trace import Event
+from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, MOST_SCOPES
 
 MOST_CALLERS = 64  # whoever was silent for longest is forgotten: a caller does not say goodbye
@@ -49,6 +53,23 @@ def check_room(scopes: Scopes, scope: str) -> None:
     kept = scopes.names()
     if scope not in kept and len(kept) >= MOST_SCOPES:
         raise InputError(text("ui.error.scopes", most=MOST_SCOPES))
+
+
+def remembered(decode: Decode, job: Job, scopes: Scopes, scope: str) -> Iterator[Event]:
+    """The events of ``job``, which sees what ``scope`` learned and adds to it; without a name, as
+    if nothing lasted."""
+    if not scope:
+        yield from decode(job)
+        return
+    check_room(scopes, scope)
+    job = replace(job, scope=scope)
+    begun = scopes.generation(scope)
+    job = replace(job, memory=scopes.get(job))
+    keeper = MemoryKeeper(job)
+    for event in decode(job):
+        keeper.add(event)
+        yield event
+    scopes.put(job, keeper.snapshot(), begun)
 
 
 def clear_memory(callers: Callers) -> Callable[..., Any]:
