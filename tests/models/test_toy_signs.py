@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from specviz.decoding import decode
+from specviz.drafters import create
+from specviz.drafters.memory import make_row, model_key
+from specviz.evidence import Written
 from specviz.jobs import Job, run
 from specviz.models import registry
-from specviz.models.base import Capture, Message, Picture, finish
+from specviz.models.base import Capture, Inputs, Message, Picture, finish
 from specviz.models.session import chain
 from specviz.models.toy_signs import PATCHES, SignsModel, patch_colours, sign
-from specviz.trace import Progress, Trace
+from specviz.trace import Header, Prefill, Progress, Step, Trace
 from tests.adversaries import drafters, every_drafter
 from tests.test_losslessness import decoded_inputs
 
 MODEL = SignsModel()
+ROW = make_row((5, 6), (-0.5, -1.0), Written(0, 0, True))
 QUESTION = "What does the sign say?"
 RED = (
     "\nThe sign is red.\nA red sign tells you to stop.\nSee the sign and stop, see the sign and "
@@ -32,13 +38,20 @@ def asked(*pictures: Picture, text: str = QUESTION) -> tuple[Message, ...]:
 
 
 def plain(inputs) -> tuple[int, ...]:
-    """Greedy without any cache: the whole text is scored anew for every token."""
-    session = MODEL.open()
+    """Greedy without any cache: the whole text is read anew for every token."""
+    seen = list(inputs.tokens)
+    for patches in inputs.pixels or ():
+        seen[patches.start : patches.start + PATCHES] = [-1 - c for c in patches.colours]
     output: list[int] = []
     while len(output) < 80 and not (output and output[-1] in MODEL.eos_ids):
-        scores = finish(session.score((*inputs.tokens, *output), inputs.pixels))
-        output.append(scores.picks[-1])
+        output.append(int(np.argmax(MODEL.logits((*seen, *output)))))
     return tuple(output)
+
+
+@cache
+def answered(names: tuple[str, ...]) -> tuple[Inputs, tuple[int, ...]]:
+    inputs = MODEL.encode(asked(*map(sign, names)))
+    return inputs, plain(inputs)
 
 
 def said(*pictures: Picture) -> str:
@@ -86,8 +99,7 @@ def test_the_picture_is_shown_as_it_was_read():
 @pytest.mark.parametrize("which", range(len(every_drafter())))
 @pytest.mark.parametrize("pictures", [(), ("red",), ("blue", "white")])
 def test_every_drafter_says_what_plain_scoring_says(which: int, pictures: tuple[str, ...]):
-    inputs = MODEL.encode(asked(*map(sign, pictures)))
-    answer = plain(inputs)
+    inputs, answer = answered(pictures)
     drafter = drafters(which, MODEL, inputs.tokens, answer, which)
     assert decoded_inputs(MODEL, inputs, drafter, 80) == answer
 
@@ -106,6 +118,20 @@ def test_a_session_after_commits_equals_one_that_read_everything():
     assert session.verify(tree) == fresh.verify(tree)
 
 
+def test_another_picture_changes_the_scores_of_its_words_alone():
+    """The same answer read with another picture, as the counterfactual does."""
+    inputs, answer = answered(("red",))
+    other = MODEL.encode(asked(sign("blue")))
+    begin = len(inputs.tokens)
+    own, swapped = (
+        finish(MODEL.open().score((*inputs.tokens, *answer), pixels)).picks[begin - 1 : -1]
+        for pixels in (inputs.pixels, other.pixels)
+    )
+    assert own == answer
+    changed = [MODEL.token_bytes(a) for a, b in zip(own, swapped, strict=True) if a != b]
+    assert changed == [b" red", b" red", b" stop", b" stop", b" stop", b" red", b" stop"]
+
+
 def test_a_recorded_run_holds_its_pictures_and_the_next_one_none():
     def trace(*pictures: Picture) -> Trace:
         job = Job(model="toy-signs", prompt=QUESTION, pictures=pictures)
@@ -118,3 +144,33 @@ def test_a_recorded_run_holds_its_pictures_and_the_next_one_none():
     assert words == [RED, RED.replace("red", "hidden").replace("stop", "guess")]
     assert [p.name for p in first.run().header.pictures] == ["red.png"]
     assert second.run().header.pictures == ()
+
+
+@pytest.mark.parametrize("seed", ["level1", "all"])
+def test_no_placeholder_becomes_a_key_of_a_memory(seed: str):
+    """What stands behind a placeholder depends on the picture, and all of them are one token."""
+    job = Job(model="toy-signs", prompt=QUESTION, pictures=(sign("red"),), knobs={"seed": seed})
+    events = [e for e in run(job) if not isinstance(e, Progress)]
+    drafter, folded = create("recap", {"seed": seed}), create("recap", {"seed": seed})
+    inputs = MODEL.encode(asked(sign("red")))
+    list(decode(MODEL, inputs, drafter, 128))
+    for event in events:
+        if event.role == "decoder" and isinstance(event, (Header, Prefill, Step)):
+            folded.fold(event)
+    levels = drafter.memory._levels
+    assert len(levels[1]) > 40 and len(levels[3]) > 40
+    keys = {token for level in levels.values() for key in level.rows for token in key}
+    assert MODEL.placeholder not in keys and MODEL.placeholder in inputs.tokens
+    assert folded.snapshot().tokens.tolist() == drafter.snapshot().tokens.tolist()
+    assert folded.snapshot().ids.tolist() == drafter.snapshot().ids.tolist()
+
+
+def test_a_memory_that_was_saved_with_a_placeholder_comes_back_without():
+    drafter = create("recap", {})
+    rows = drafter.memory._levels[1]
+    rows.write([((MODEL.placeholder,), ROW), ((300,), ROW)])
+    saved = rows.snapshot(model_key(MODEL, "top"))
+    assert saved.tokens.tolist() == [MODEL.placeholder, 300]
+    drafter = create("recap", {})
+    drafter.restore(saved, MODEL)
+    assert drafter.snapshot().tokens.tolist() == [300]
