@@ -19,6 +19,7 @@ from specviz.compare import Comparison, compare
 from specviz.drafters import DRAFTERS, create, knob_values, knobs_of
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.recorded import moved
 from specviz.trace import SCHEMA, Event, Header, Recording, Run, Trace, TraceError
 
 Decode = Callable[[jobs.Job], Iterator[Event]]
@@ -231,20 +232,6 @@ def gone(header: Header) -> tuple[str, ...]:
         except (KeyError, InputError):
             found.append(name)
     return tuple(found)
-
-
-def moved(header: Header) -> bool:
-    """Whether the recorded device or dtype cannot be had here, so that a run takes what can."""
-    entry = registry.find(header.model)
-    if entry.kind == "toy":
-        return header.device not in entry.dtypes
-    try:
-        if header.device != "cpu":  # which needs no torch to be found out
-            registry.resolve_device(header.device)
-        registry.resolve_dtype(header.dtype, header.device, entry)
-    except InputError:
-        return True
-    return False
 
 
 def _knobs(header: Header) -> Knobs:

@@ -7,11 +7,9 @@ the persistent memory of a drafter, is handed in and rebuilt outside from the st
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import platform
-import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -30,6 +28,9 @@ from specviz.equality import judge
 from specviz.inputs import check_prompt, check_text, document_prompt, joined
 from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model, Picture, Seen
+from specviz.probing import ProbeJob as ProbeJob
+from specviz.probing import probe
+from specviz.recorded import shown as shown
 from specviz.trace import (
     Check,
     Costs,
@@ -37,7 +38,6 @@ from specviz.trace import (
     Header,
     Progress,
     Role,
-    Shown,
     StoredEvent,
     Trace,
     Turn,
@@ -45,14 +45,9 @@ from specviz.trace import (
     UsedPicture,
     with_pieces,
 )
-
-_turns: dict[str, tuple[threading.Lock, Works]] = {}
-_turns_guard = threading.Lock()
-# Loading changes settings of the whole process for a while, so a stopped one has to end first.
-_loading = threading.Lock()
+from specviz.turns import ENCODE_SECONDS, LOADING, QUEUE, place, taken, turn
 
 RECORDED_BYTES = 2 * 2**20  # of a picture; what is larger is recorded as the model saw it only
-ENCODE_SECONDS = 60.0  # for a text, also one that a run which has ended left behind
 DISTURBED = (
     "The text of an earlier run was still being turned into tokens meanwhile, so this run may have "
     "taken longer than it needs."
@@ -115,23 +110,25 @@ class Job:
         return (*system, *self.history, Message("user", text, self.pictures))
 
 
-def run(job: Job) -> Generator[Event, None, None]:
-    """Decode ``job``, then its baseline, then compare; yields events as they happen.
+def run(job: Job | ProbeJob) -> Generator[Event, None, None]:
+    """Decode ``job``, then its baseline, then compare; yields events as they happen. A ``ProbeJob``
+    decodes nothing: it yields progress, then one ``Probe``.
 
     Raises InputError (before the first header) when the job cannot run. Closing the generator frees
     everything; the reader marks the trace as stopped (``Recording.stop``).
     """
+    if isinstance(job, ProbeJob):
+        yield from probe(job)
+        return
     drafter = create(job.decoder, job.knobs)
     job.messages()  # says what is wrong with the text before anything waits
     entry = registry.find(job.model)
     check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
-    lock, left = _turn(_device(entry, job.device))
-    queue = Progress(stage="queue", done=0, total=1)
-    while not lock.acquire(timeout=0.2):
-        yield queue
+    lock, left = turn(place(entry, job.device))
+    yield from taken(lock)
     try:
-        if not (yield from ended(left, lambda: queue, ENCODE_SECONDS)):
+        if not (yield from ended(left, lambda: QUEUE, ENCODE_SECONDS)):
             job = replace(job, notes=(*job.notes, DISTURBED))
         load = Progress(stage="load", done=0, total=1)
         model = yield from aside(lambda: load, lambda: _loaded(job, drafter))
@@ -155,7 +152,7 @@ def run(job: Job) -> Generator[Event, None, None]:
 
 def _loaded(job: Job, drafter: Drafter) -> Model:
     """The model, and beside it what the drafter needs of it: a head."""
-    with _loading:
+    with LOADING:
         model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
         check_abilities(model.label, model.supports, drafter)
         drafter.check(model)
@@ -183,11 +180,6 @@ def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
         return messages, model.encode(messages)
     room = room_for(model, job.context, job.max_new_tokens)
     return fitted(model, job.about, job.document, room, job.cut)
-
-
-def _device(entry: registry.Entry, wanted: str) -> str:
-    # A toy has a device of its own; asking for it must not import torch.
-    return next(iter(entry.dtypes)) if entry.kind == "toy" else registry.resolve_device(wanted)
 
 
 def _remember(job: Job, drafter: Drafter, model: Model) -> None:
@@ -232,12 +224,6 @@ def _both(
     assert decoder is not None and baseline is not None
     verdict = yield from judge(model, inputs, decoder, baseline)
     yield verdict
-
-
-def _turn(device: str) -> tuple[threading.Lock, Works]:
-    """Who holds it decodes there; and what runs that have ended left going on."""
-    with _turns_guard:
-        return _turns.setdefault(device, (threading.Lock(), set()))
 
 
 def _header(
@@ -300,11 +286,6 @@ def _used(seen: Seen) -> UsedPicture:
         span=seen.span,
         notes=(*picture.notes, *seen.notes),
     )
-
-
-def shown(png: bytes, width: int, height: int) -> Shown:
-    """The bytes of a PNG as a trace holds them."""
-    return Shown(width=width, height=height, data=base64.b64encode(png).decode("ascii"))
 
 
 def versions(packages: Sequence[str] = ("torch", "transformers")) -> dict[str, str]:

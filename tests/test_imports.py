@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
 TRACE = {"evidence", "trace", "tree"}
-PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget"}
+PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget", "probes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
@@ -41,13 +41,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "drafters": {*TRACE, "budget", "files", "models.base", "models.engines", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
+    "probes": TRACE,
+    "recorded": {"trace", "models.base", "models.registry"},
+    "substitutes": {"probes", "models.base"},
+    "turns": {"aside", "trace", "models.registry"},
+    "probing": {
+        "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
+        "models.registry",
+    },
     "jobs": {
         "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "models.base",
-        "models.registry", "inputs",
+        "models.registry", "inputs", "probing", "recorded", "turns",
     },
     "changes": {"trace", "drafters", "evidence", "windows"},
     "counterfactual": {
-        "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry",
+        "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry", "recorded",
     },
     "memories": {"jobs", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
@@ -61,7 +69,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
         "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
         "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
-        "catalog", "training.raven_documents", "training.raven_tasks",
+        "catalog", "probes", "probing", "training.raven_documents", "training.raven_tasks",
+        "training.vlm_scenes", "training.vlm_draw",
     },
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {
@@ -93,7 +102,7 @@ ONLY_IN: dict[str, set[str]] = {
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
     "models", "models.base", "models.engines", "models.entries", "models.raven_label",
-    "models.registry", "models.smollm2", "models.tiny_raven", "models.toy",
+    "models.registry", "models.smol_boards", "models.smollm2", "models.tiny_raven", "models.toy",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from specviz.models import heads, smollm2, tiny_raven, toy
+from specviz.models import heads, smol_boards, smollm2, tiny_raven, toy
 from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
@@ -160,6 +160,19 @@ BUILT_IN: dict[str, Entry] = {
             supports=DEPTH,
             problem=tiny_raven.problem,
             mean=tiny_raven.mean,
+        ),
+        Entry(
+            label=smol_boards.LABEL,
+            title="Smol Boards (image-text, embedded)",
+            load=smol_boards.load,
+            kind="image",
+            licence="Apache-2.0",
+            size=smol_boards.SIZE,
+            source="specviz itself, see specviz.training.vlm, on SmolLM2 135M Instruct",
+            install=smollm2.FIX,
+            digest=smol_boards.digest,
+            supports=IMAGE,
+            problem=smol_boards.problem,
         ),
         Entry(
             label="huginn-0125",

@@ -68,9 +68,9 @@ def test_importing_the_registry_loads_no_torch():
 def test_labels():
     entries = {e.label: e for e in registry.entries()}
     assert list(entries) == [
-        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "smolvlm-256m",
-        "smolvlm-500m", "smolvlm-2.2b", "qwen2.5-vl-3b", "qwen2.5-vl-7b", "llava-1.6-mistral-7b",
-        "llava-1.6-vicuna-7b", "toy", "toy-signs",
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125",
+        "smolvlm-256m", "smolvlm-500m", "smolvlm-2.2b", "qwen2.5-vl-3b", "qwen2.5-vl-7b",
+        "llava-1.6-mistral-7b", "llava-1.6-vicuna-7b", "toy", "toy-signs",
     ]  # fmt: skip
     others = {e.label: e.licence for e in entries.values() if e.licence != "Apache-2.0"}
     assert others == {

@@ -1,0 +1,95 @@
+"""How the tower of ``smol-boards`` was made: ``python -m specviz.training.vlm tower --out DIR``.
+
+A run goes on from the weights in ``--out``, which are all it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from specviz.training.steps import History, Run, optimizers, train
+from specviz.training.vlm_tower import Reader, batches, look, loss_of
+from specviz.training.workers import Workers
+
+WEIGHTS = "reader.safetensors"
+GLANCE, LOOK = 48, 300
+
+
+def hidden(name: str) -> bool:
+    """Whether a matrix lies inside the tower's layers."""
+    return ".layers." in name
+
+
+def train_tower(
+    out: Path,
+    minutes: float,
+    rate: float,
+    size: int,
+    pages: float,
+    seed: int,
+    say: Callable[[str], None],
+) -> None:
+    """Train for so many minutes, from the weights in ``out`` if any, and save them there.
+
+    ``size`` pictures make a batch, a share of ``pages`` of them full of words.
+    """
+    workers = Workers.join()
+    torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
+    torch.manual_seed(seed)
+    reader, history = load(out)
+    stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages)
+
+    def loss(_: float) -> tuple[Tensor, int]:
+        return loss_of(reader, next(stream)), size
+
+    def keep(seen: History) -> None:
+        if workers.rank == 0:
+            save(reader, out, seen)
+            show(reader, GLANCE, say)
+
+    def tell(line: str) -> None:
+        if workers.rank == 0:
+            say(line)
+
+    steppers = optimizers(reader, rate, hidden)
+    run = Run(minutes, rate, seed, pause=4.0)
+    seen = train(reader, steppers, loss, run, history, keep, tell, workers=workers)
+    workers.leave()
+    if workers.rank == 0:
+        save(reader, out, seen)
+        show(reader, LOOK, say)
+
+
+def show(reader: Reader, count: int, say: Callable[[str], None]) -> None:
+    """Say how much of ``count`` held-out pictures is read right."""
+    found = look(reader, count)
+    whole = " ".join(f"{kind} {share:.0%}" for kind, share in found.whole.items())
+    say(
+        f"held out, {count} pictures: said {found.said:.1%}, silent {found.silent:.2%}, "
+        f"glyphs {found.glyphs:.1%}, whole pictures: {whole}"
+    )
+
+
+def save(reader: Reader, out: Path, history: History) -> None:
+    """Write the weights in float16, which is what they ship as; all or nothing."""
+    out.mkdir(parents=True, exist_ok=True)
+    state = {k: v.detach().to(torch.float16).contiguous() for k, v in reader.state_dict().items()}
+    part = out / f".{WEIGHTS}"
+    save_file(state, part)
+    part.replace(out / WEIGHTS)
+    history.write(out)
+
+
+def load(out: Path) -> tuple[Reader, History]:
+    """What is in ``out``, or a new reader."""
+    reader = Reader()
+    if not (out / WEIGHTS).is_file():
+        return reader, History()
+    state = {k: v.float() for k, v in load_file(out / WEIGHTS).items()}
+    reader.load_state_dict(state)
+    return reader, History.read(out)

@@ -1,0 +1,175 @@
+"""The seeing part of ``smol-boards``: a small SigLIP tower and the first layer of its projector.
+
+Every patch of the picture is to say one symbol, or nothing; beside that, an early layer is asked
+which glyph stands in its cell, because reading begins there. What a hidden unit of the projector
+says is independent of the others, as the sigmoid behind it demands.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import SiglipVisionConfig, SiglipVisionModel
+
+from specviz.training.vlm_boards import page
+from specviz.training.vlm_draw import draw
+from specviz.training.vlm_scenes import GRID, Scene, Split, scene
+from specviz.training.vlm_symbols import NUMBER, SYMBOLS
+
+WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
+UNITS = 576  # the width of the language model: hidden units of the projector
+GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
+EARLY = 2  # the layer that is asked for glyphs
+EMPTY_WEIGHT = 0.1  # of a cell that says nothing, against one that does
+POSITIVE = 6.0  # of the unit that should speak, against one that should not
+CALM = -6.0  # units say nothing at first
+
+
+@dataclass(frozen=True)
+class Batch:
+    """``pixels`` [b, 3, 256, 256] in [-1, 1]; ``symbols`` [b, 256]: the number of the symbol, -1
+    for nothing; ``glyphs`` [b, 256]: 1 + the number of the glyph, 0 for none."""
+
+    pixels: Tensor
+    symbols: Tensor
+    glyphs: Tensor
+
+
+def tower_config() -> SiglipVisionConfig:
+    """The stock configuration of the tower."""
+    return SiglipVisionConfig(
+        hidden_size=WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        intermediate_size=INNER,
+        image_size=256,
+        patch_size=16,
+        vision_use_head=False,
+    )
+
+
+class Reader(nn.Module):
+    """Tower, projector's first layer, and the early question about glyphs (training only)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tower = SiglipVisionModel(tower_config())
+        self.says = nn.Linear(WIDTH, UNITS)
+        self.glyph = nn.Linear(WIDTH, 1 + len(GLYPHS))
+        nn.init.normal_(self.says.weight, std=0.02)
+        nn.init.constant_(self.says.bias, CALM)
+        with torch.no_grad():  # so that attention can look a few cells aside from the start
+            self.tower.embeddings.position_embedding.weight.copy_(_waves())
+
+    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [b, 256, symbols] and [b, 256, glyphs] of pictures [b, 3, 256, 256]."""
+        found = self.tower(pixel_values=pixels, output_hidden_states=True)
+        # The projector of LLaVA reads the last layer before its norm.
+        last = found.hidden_states[-1]
+        return self.says(last)[..., : len(SYMBOLS)], self.glyph(found.hidden_states[EARLY])
+
+
+def _waves() -> Tensor:
+    """Sines and cosines of row and column [256, width]."""
+    quarter = WIDTH // 4
+    rates = 1.0 / 30.0 ** (torch.arange(quarter) / quarter)
+    row, column = torch.meshgrid(torch.arange(GRID), torch.arange(GRID), indexing="ij")
+    parts = [
+        wave(place.reshape(-1, 1) * rates) for place in (row, column)
+        for wave in (torch.sin, torch.cos)
+    ]  # fmt: skip
+    return 0.5 * torch.cat(parts, dim=1)
+
+
+def loss_of(reader: Reader, batch: Batch) -> Tensor:
+    """Mean over cells, in nats, of what is said plus which glyph is seen."""
+    said, glyphs = reader(batch.pixels)
+    told = batch.symbols.reshape(-1)
+    spoken = told >= 0
+    weight = torch.where(spoken, 1.0, EMPTY_WEIGHT)
+    flat = said.float().reshape(len(told), -1)
+    target = torch.zeros_like(flat)
+    target[spoken, told[spoken]] = 1.0
+    units = nn.functional.binary_cross_entropy_with_logits(
+        flat, target, reduction="none", pos_weight=torch.tensor(POSITIVE)
+    ).sum(dim=1)
+    seen = batch.glyphs.reshape(-1)
+    glyph = nn.functional.cross_entropy(
+        glyphs.float().reshape(len(seen), -1), seen, reduction="none"
+    )
+    bright = torch.where(seen > 0, 1.0, EMPTY_WEIGHT)
+    return (units * weight).sum() / weight.sum() + (glyph * bright).sum() / bright.sum()
+
+
+def targets(made: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """What the cells of a scene say and which glyphs they hold; see ``Batch``."""
+    symbols = np.array([[NUMBER.get(s, -1) for s in row] for row in made.symbols])
+    glyphs = np.zeros((GRID, GRID), dtype=np.int64)
+    for line in made.lines:
+        for i, glyph in enumerate(line.glyphs):
+            if glyph != " ":
+                glyphs[line.row, line.column + i] = 1 + GLYPHS.index(glyph)
+    return symbols.reshape(-1), glyphs.reshape(-1)
+
+
+def batches(seed: int, size: int, pages: float, split: Split = "train") -> Iterator[Batch]:
+    """Endless fresh pictures; a share of ``pages`` are full of words."""
+    rng = random.Random(seed)
+    while True:
+        yield batch_of(
+            [page(rng) if rng.random() < pages else scene(rng, split) for _ in range(size)], rng
+        )
+
+
+def batch_of(scenes: list[Scene], rng: random.Random) -> Batch:
+    """The pictures of scenes with their targets."""
+    pixels = np.stack([np.asarray(draw(s, rng), dtype=np.float32) for s in scenes])
+    found = [targets(s) for s in scenes]
+    return Batch(
+        torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous() / 127.5 - 1.0,
+        torch.from_numpy(np.stack([s for s, _ in found])),
+        torch.from_numpy(np.stack([g for _, g in found])),
+    )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How much of held-out pictures is read right: cells that say something, cells that should
+    not, and whole pictures, by kind."""
+
+    said: float
+    silent: float
+    glyphs: float
+    whole: dict[str, float]
+
+
+@torch.inference_mode()
+def look(reader: Reader, count: int, seed: int = 7) -> Seen:
+    """Read ``count`` held-out pictures; a unit speaks when it is above zero."""
+    rng, reader = random.Random(seed), reader.eval()
+    said, silent, glyphs, whole = [], [], [], dict[str, list[float]]()
+    for start in range(0, count, 16):
+        scenes = [scene(rng, "held-out") for _ in range(min(16, count - start))]
+        batch = batch_of(scenes, rng)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits, seen = reader(batch.pixels)
+        best, at = logits.float().max(dim=-1)
+        alone = (logits > 0).sum(dim=-1) == 1
+        right = torch.where(batch.symbols >= 0, alone & (at == batch.symbols), best <= 0)
+        spoken = batch.symbols >= 0
+        said += right[spoken].tolist()
+        silent += right[~spoken].tolist()
+        lit = batch.glyphs > 0
+        glyphs += (seen.argmax(-1) == batch.glyphs)[lit].tolist()
+        for made, cells in zip(scenes, right, strict=True):
+            whole.setdefault(made.kind, []).append(float(cells.all()))
+    reader.train()
+    return Seen(
+        float(np.mean(said)), float(np.mean(silent)), float(np.mean(glyphs)),
+        {kind: float(np.mean(found)) for kind, found in sorted(whole.items())},
+    )  # fmt: skip
