@@ -210,7 +210,7 @@ def tree_gap(model: HFModel) -> float:
 
     def plain(tokens: list[int]) -> torch.Tensor:
         with torch.inference_mode():
-            ids = torch.tensor([tokens], device=model.net.device)
+            ids = torch.tensor([tokens], device=model.place)
             logits: torch.Tensor = model.net(input_ids=ids, use_cache=False).logits[0]
         return logits
 
