@@ -18,7 +18,7 @@ from transformers import SiglipVisionConfig, SiglipVisionModel
 
 from specviz.training.vlm_boards import page
 from specviz.training.vlm_draw import draw
-from specviz.training.vlm_scenes import GRID, Scene, scene
+from specviz.training.vlm_scenes import FACTS_ROW, GRID, Scene, scene
 from specviz.training.vlm_shapes import crowd
 from specviz.training.vlm_symbols import NUMBER, SYMBOLS
 
@@ -28,6 +28,7 @@ GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
 EARLY = 2  # the layer that is asked for glyphs
 EMPTY_WEIGHT = 0.3  # of a cell that says nothing, against one that does
 POSITIVE = 3.0  # of the unit that should speak, against one that should not
+FACT = 5.0  # weight of a cell that sums up: there are few, and they take the whole picture
 CALM = -6.0  # units say nothing at first
 
 
@@ -93,6 +94,7 @@ def loss_of(reader: Reader, batch: Batch) -> Tensor:
     told = batch.symbols.reshape(-1)
     spoken = told >= 0
     weight = torch.where(spoken, 1.0, EMPTY_WEIGHT)
+    weight.view(-1, GRID, GRID)[:, FACTS_ROW][spoken.view(-1, GRID, GRID)[:, FACTS_ROW]] = FACT
     flat = said.float().reshape(len(told), -1)
     target = torch.zeros_like(flat)
     target[spoken, told[spoken]] = 1.0
@@ -130,7 +132,7 @@ def _picked(rng: random.Random, pages: float, drills: float) -> Scene:
     chance = rng.random()
     if chance < pages:
         return page(rng)
-    if chance < pages + drills / 2:
+    if chance < pages + drills * 0.65:
         return scene(rng, "train", "chart")
     if chance < pages + drills:
         return crowd(rng) or scene(rng, "train", "shapes")
