@@ -266,6 +266,8 @@ def test_a_hostile_recording_of_a_picture_is_refused(events: tuple[StoredEvent, 
             broken = used.model_copy(update={"given": given, "digest": digest})
             with pytest.raises(TraceError, match="is damaged or not the one that the run was"):
                 stored(ProbeJob(told(events, pictures=(broken,))))
+    with pytest.raises(TraceError, match="is damaged or not the one"):
+        stored(ProbeJob(told(events, pictures=(used.model_copy(update={"digest": "0" * 16}),))))
     odd = used.model_copy(update={"given": used.given.model_copy(update={"data": "A"})})
     with pytest.raises(TraceError, match="is damaged"):
         stored(ProbeJob(told(events, pictures=(odd,))))

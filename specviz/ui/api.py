@@ -1,4 +1,4 @@
-"""The one documented endpoint: a prompt and pictures in, figures and text out."""
+"""The documented endpoint: a prompt and pictures in, figures and text out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from specviz.job import MOST_PICTURES, Job
 from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
+from specviz.ui.callers import Callers, remembered, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
 from specviz.ui.trust import check_model
@@ -25,8 +26,10 @@ DEFAULT = Job()
 LOG = logging.getLogger(__name__)
 
 
-def generate(decode: Decode) -> Callable[..., Any]:
-    """The endpoint's function around ``decode``."""
+def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., Any]:
+    """The endpoint's function around ``decode``; what a run with a ``scope`` learned is kept among
+    ``callers``."""
+    callers = callers or Callers()
 
     def generate(
         prompt: str,
@@ -36,11 +39,15 @@ def generate(decode: Decode) -> Callable[..., Any]:
         dtype: str = DEFAULT.dtype,
         baseline: bool = DEFAULT.baseline,
         pictures: list[str] | None = None,
+        scope: str = "",
+        request: gr.Request | None = None,
     ) -> dict[str, Any]:
         recording = Recording()
         try:
             job = _job(prompt, decoder, model, max_new_tokens, dtype, baseline)
-            for event in decode(replace(job, pictures=_pictures(pictures))):
+            job = replace(job, pictures=_pictures(pictures))
+            kept = callers.scopes(request)
+            for event in remembered(decode, job, kept, scope_name(scope)):
                 recording.add(event)
         except InputError as error:
             raise gr.Error(str(error), print_exception=False) from error

@@ -13,6 +13,7 @@ from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
+from specviz.ui.callers import Callers, clear_memory
 from specviz.ui.depths import depths_tab
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
@@ -146,9 +147,14 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
             actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
             [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
         )  # fmt: skip
+        callers = Callers()
         events.api(
-            generate(actions.decode), api_name="generate",
+            generate(actions.decode, callers), api_name="generate",
             api_description=text("ui.api", lang), **DEVICE,
+        )  # fmt: skip
+        events.api(
+            clear_memory(callers), api_name="clear_memory", queue=False,
+            api_description=text("ui.api.clear", lang),
         )  # fmt: skip
     built: gr.Blocks = page.queue(max_size=QUEUE)
     return built
