@@ -116,8 +116,10 @@ def test_one_is_replaced_or_removed_and_a_choice_that_was_given_up_changes_nothi
     assert names(last) == ["blue.png", "green.png", "red.png"]
     tray, _ = field.act(visit, "toy-signs", pressed(act="remove", which=1))
     assert names(json.loads(tray)) == ["blue.png", "red.png"]
-    for wrong in ({"act": "remove", "which": 9}, {"act": "remove", "which": True},
-                  {"act": "use", "which": "toy"}, {"act": None}, {"act": "remove", "which": "0"}):  # fmt: skip
+    for wrong in (
+        {"act": "remove", "which": 9}, {"act": "remove", "which": True}, {"act": None},
+        {"act": "remove", "which": "0"}, {"act": "use", "which": "toy"},
+    ):  # fmt: skip
         assert field.act(visit, "toy-signs", pressed(**wrong)) == (KEEP, KEEP)
     assert [g.picture.name for g in visit.pictures] == ["blue.png", "red.png"]
 
@@ -145,7 +147,7 @@ def test_a_sample_brings_its_question_unless_somebody_wrote_one(
 ) -> None:
     file(tmp_path, "red")
     (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nno")
-    asked = [{"file": "red.png", "question": "Which colour?"}, {"file": "broken.png", "question": "?"}]
+    asked = [{"file": name, "question": "Which colour?"} for name in ("red.png", "broken.png")]
     (tmp_path / "index.json").write_text(json.dumps(asked), "utf-8")
     found = samples(tmp_path)
     assert [(s.file, s.title, s.question) for s in found] == [("red.png", "red", "Which colour?")]
