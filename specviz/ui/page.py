@@ -207,6 +207,7 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
         answers.make_file,
         elem_id="takeaway",
     )
+    gr.Markdown(text("ui.download.about", lang), elem_classes="sv-chart-note")
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
             plots = _plots(list(CHARTS), lang)
