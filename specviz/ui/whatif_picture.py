@@ -28,6 +28,7 @@ from specviz.views.image_strip import strip
 
 LOG = logging.getLogger(__name__)
 KINDS: tuple[Kind, ...] = ("blank", "shuffled", "other")
+FIRST_BLANK = "picture:blank:0"  # the value of the choice to try a blank first picture
 CHOICE = re.compile(r"picture:(blank|shuffled|other):([0-9]{1,6})")
 
 
