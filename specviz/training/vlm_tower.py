@@ -210,7 +210,7 @@ class Seen:
 def look(reader: Reader, count: int, seed: int = 7) -> Seen:
     """Read ``count`` held-out pictures; a unit speaks when it is above zero."""
     rng, reader = random.Random(seed), reader.eval()
-    said, silent, glyphs, ranks = [], [], [], []
+    said, silent, glyphs, ranks = list[float](), list[float](), list[float](), list[float]()
     whole: dict[str, list[float]] = {}
     for start in range(0, count, 16):
         scenes = [scene(rng, "held-out") for _ in range(min(16, count - start))]
@@ -229,5 +229,10 @@ def look(reader: Reader, count: int, seed: int = 7) -> Seen:
         for made, cells in zip(scenes, right, strict=True):
             whole.setdefault(made.kind, []).append(float(cells.all()))
     reader.train()
-    means = (float(np.mean(found)) if found else 1.0 for found in (said, silent, glyphs, ranks))
-    return Seen(*means, whole={kind: float(np.mean(each)) for kind, each in sorted(whole.items())})
+    by_kind = {kind: _mean(found) for kind, found in sorted(whole.items())}
+    return Seen(_mean(said), _mean(silent), _mean(glyphs), _mean(ranks), by_kind)
+
+
+def _mean(found: list[float]) -> float:
+    """1 where nothing was asked."""
+    return sum(found) / len(found) if found else 1.0
