@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,13 +14,13 @@ from specviz.audit import audit
 from specviz.bench.prompts import Prompt, read_prompts, spread_over
 from specviz.bench.sample import Answer, value
 from specviz.bench.vlm_off import odd_pictures
-from specviz.bench.vlm_prompts import picture
 from specviz.compare import first_difference
 from specviz.drafters import DRAFTERS, create
 from specviz.equality import judge
 from specviz.metrics import seconds
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model, Unsupported
+from specviz.models.base import InputError, Inputs, Message, Model, Picture, Unsupported
+from specviz.pictures import png_of
 from specviz.trace import Check, Finish, Progress, Run, Trace
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
@@ -54,6 +55,19 @@ def variants(names: Sequence[str], supports: frozenset[str]) -> tuple[Variant, .
     every.insert([v.decoder for v in every].index(BEST_FIRST.decoder) + 1, BEST_FIRST)
     fitting = {name for name, drafter in DRAFTERS.items() if drafter.needs <= supports}
     return tuple(v for v in every if v.decoder in (names or fitting))
+
+
+def drawn() -> tuple[Prompt, ...]:
+    """Questions about pictures that are drawn here and now; each a category of its own."""
+    return tuple(
+        Prompt(
+            odd.question,
+            odd.name,
+            odd.name,
+            pictures=(Picture(f"{odd.name}.png", png_of(odd.image), *odd.image.size),),
+        )
+        for odd in odd_pictures()
+    )
 
 
 class Trial:
@@ -167,6 +181,7 @@ class Trial:
                 kind = "a numeric tie" if check.equal == "tie" else "more than rounding"
                 wrong.append(f"prompt {number} from token {at + 1} on by {kind}")
         change: dict[str, Any] = {"state": "held", "prompts": len(prompts), **counts}
+        change["pictures"] = sum(bool(prompt.pictures) for prompt, _ in prompts)
         change["largest_margin"] = max(margins, default=None)
         if wrong:
             why = f"Differs from {row.reference}: {', '.join(wrong)}."
@@ -188,32 +203,28 @@ class Trial:
         return row.model_copy(update=change)
 
     def prompts(self) -> tuple[tuple[Prompt, Inputs], ...]:
-        """The first prompts of different categories that fit; raises Unsupported if none does.
-
-        Those of a model that sees have pictures, but for the last one: nothing of an earlier
-        picture may be left then.
-        """
+        """The first prompts of different categories that fit, for a model that sees every other one
+        about a picture; raises Unsupported if none does."""
         if not self._prompts:
             model = self.load()
             wanted = QUICK_PROMPTS if self.quick else PROMPTS
-            if "image" in model.supports:
-                chosen = [*self._fitting(_pictured())[: wanted - 1], *self._fitting(_plain())[:1]]
-            else:
-                fitting = dict(self._fitting(_plain()))
-                chosen = [(p, fitting[p]) for p in spread_over(list(fitting), wanted)]
+            asked = [read_prompts(), *([drawn()] if "image" in model.supports else [])]
+            fitting = [self._fitting(model, prompts) for prompts in reversed(asked)]
+            chosen = [spread_over(list(part), wanted) for part in fitting if part]
             if not chosen:
                 raise Unsupported(
                     f"The context of {model.label} ends at {model.max_context}: too short for any "
                     "of the prompts."
                 )
-            self._prompts = tuple(chosen)
+            turns = [p for turn in zip_longest(*chosen) for p in turn if p is not None]
+            known = {prompt: inputs for part in fitting for prompt, inputs in part.items()}
+            self._prompts = tuple((p, known[p]) for p in turns[:wanted])
         return self._prompts
 
-    def _fitting(self, prompts: Sequence[Prompt]) -> list[tuple[Prompt, Inputs]]:
-        model = self.load()
-        encoded = [(p, model.encode([Message("user", p.text, p.pictures)])) for p in prompts]
+    def _fitting(self, model: Model, prompts: Sequence[Prompt]) -> dict[Prompt, Inputs]:
+        encoded = {p: model.encode([Message("user", p.text, p.pictures)]) for p in prompts}
         most = model.max_context - self.tokens
-        return [(p, inputs) for p, inputs in encoded if len(inputs.tokens) <= most]
+        return {p: inputs for p, inputs in encoded.items() if len(inputs.tokens) <= most}
 
     def _needs_weights(self, instead: str) -> None:
         if self.toy:
@@ -283,15 +294,3 @@ class Trial:
         run = self._run(variant, prompt)
         emitted = sum(len(step.emitted) for step in run.steps)
         return emitted, seconds(run)["decode"], len(run.steps)
-
-
-def _plain() -> list[Prompt]:
-    return list(read_prompts())
-
-
-def _pictured() -> list[Prompt]:
-    """Questions about pictures that are drawn here."""
-    return [
-        Prompt(odd.question, pictures=(picture(odd.image, f"{odd.name}.png"),))
-        for odd in odd_pictures()
-    ]

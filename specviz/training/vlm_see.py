@@ -31,18 +31,19 @@ def train_tower(
     rate: float,
     size: int,
     pages: float,
+    drills: float,
     seed: int,
     say: Callable[[str], None],
 ) -> None:
     """Train for so many minutes, from the weights in ``out`` if any, and save them there.
 
-    ``size`` pictures make a batch, a share of ``pages`` of them full of words.
+    ``size`` pictures make a batch, of them shares of ``pages`` and ``drills``; see ``batches``.
     """
     workers = Workers.join()
     torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
     torch.manual_seed(seed)
     reader, history = load(out)
-    stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages)
+    stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages, drills)
 
     def loss(_: float) -> tuple[Tensor, int]:
         return loss_of(reader, next(stream)), size
@@ -71,7 +72,7 @@ def show(reader: Reader, count: int, say: Callable[[str], None]) -> None:
     whole = " ".join(f"{kind} {share:.0%}" for kind, share in found.whole.items())
     say(
         f"held out, {count} pictures: said {found.said:.1%}, silent {found.silent:.2%}, "
-        f"glyphs {found.glyphs:.1%}, whole pictures: {whole}"
+        f"glyphs {found.glyphs:.1%}, ranks {found.ranks:.1%}, whole pictures: {whole}"
     )
 
 
@@ -91,5 +92,5 @@ def load(out: Path) -> tuple[Reader, History]:
     if not (out / WEIGHTS).is_file():
         return reader, History()
     state = {k: v.float() for k, v in load_file(out / WEIGHTS).items()}
-    reader.load_state_dict(state)
+    reader.load_state_dict(state, strict=False)  # what only training asks may begin anew
     return reader, History.read(out)
