@@ -44,7 +44,8 @@ class Reading:
     depends on the picture when any shows it, and the largest shift counts.
 
     ``tokens`` of the answer that were read, ``changed`` of them depend on the picture; ``shift``
-    is their mean shift; ``undrafted`` steps guessed nothing.
+    is their mean shift; ``undrafted`` steps guessed nothing, ``undrafted_dependent`` of them where
+    the token depends on the picture.
     """
 
     kind: Kind
@@ -52,7 +53,8 @@ class Reading:
     changed: int
     shift: float
     places: tuple[Place, ...]
-    undrafted: int
+    undrafted: int = 0
+    undrafted_dependent: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ class Association:
     tokens: int
     changed: int
     undrafted: int
+    undrafted_dependent: int
     cross: Cross
     interval: tuple[float, float] | None
     within: float | None
@@ -169,7 +172,7 @@ def _reading(kind: Kind, run: Run, probes: Sequence[Probe]) -> Reading:
     for probe in probes:
         for i, shift in enumerate(shifts(probe)[:rows]):
             moved[i] = max(moved[i], abs(shift))
-    places, undrafted, position = [], 0, 1
+    places, undrafted, position = list[Place](), list[int](), 1
     for step in run.steps:
         if position < rows:
             if len(step.nodes) > 1:
@@ -177,9 +180,12 @@ def _reading(kind: Kind, run: Run, probes: Sequence[Probe]) -> Reading:
                     Place(step.index, position, not step.walk, position in changed, moved[position])
                 )
             else:
-                undrafted += 1
+                undrafted.append(position)
         position += len(step.emitted)
-    return Reading(kind, rows, len(changed), sum(moved) / rows, tuple(places), undrafted)
+    return Reading(
+        kind, rows, len(changed), sum(moved) / rows, tuple(places),
+        len(undrafted), len(changed.intersection(undrafted)),
+    )  # fmt: skip
 
 
 def cross(places: Iterable[Place]) -> Cross:
@@ -209,6 +215,7 @@ def _association(kind: Kind, mine: Sequence[Reading]) -> Association:
         tokens=sum(reading.tokens for reading in mine),
         changed=sum(reading.changed for reading in mine),
         undrafted=sum(reading.undrafted for reading in mine),
+        undrafted_dependent=sum(reading.undrafted_dependent for reading in mine),
         cross=cross(places),
         interval=interval(tables),
         within=within(tables),

@@ -7,7 +7,7 @@ away stays known to the model: a token counts only for what the picture itself s
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,6 +61,14 @@ class ProbeJob:
             )
         return run
 
+    def check(self) -> None:
+        """Raise what is wrong and can be told without the model."""
+        header = self.run().header
+        self.asked(header)
+        entry = registry.find(header.model)
+        if "image" not in entry.supports:
+            raise _blind(entry.label)
+
     def asked(self, header: Header) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """The turns of the prompt as recorded, and with the picture replaced; raises TraceError
         or InputError where the recording lacks a picture or nothing would change."""
@@ -83,13 +91,11 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
     Raises InputError or TraceError when the recording cannot be probed here: it lacks a picture,
     its model cannot see or has other weights.
     """
+    job.check()
     run = job.run()
     both = job.asked(run.header)
-    entry = registry.find(run.header.model)
-    if "image" not in entry.supports:
-        raise _blind(entry.label)
     away = moved(run.header)
-    lock, left = turn(place(entry, "auto" if away else run.header.device))
+    lock, left = turn(place(registry.find(run.header.model), "auto" if away else run.header.device))
     yield from taken(lock)
     try:
         yield from ended(left, lambda: QUEUE, ENCODE_SECONDS)
@@ -111,6 +117,33 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
         yield with_pieces(event, named, model.token_bytes, model.special_ids)
     finally:
         lock.release()
+
+
+def found_by(
+    job: ProbeJob, decode: Callable[[ProbeJob], Iterator[Event]]
+) -> Generator[Event, None, Probe]:
+    """The events of ``job``, made by ``decode`` (``jobs.run``); returns the Probe among them."""
+    found: Probe | None = None
+    with closing(decode(job)) as events:  # type: ignore[type-var]
+        for event in events:
+            if isinstance(event, Probe):
+                found = event
+            yield event
+    assert found is not None  # it ends with one, or raises
+    return found
+
+
+def with_probe(trace: Trace, probe: Probe) -> Trace:
+    """``trace`` with ``probe`` at its end, in place of an earlier one of the same pictures."""
+
+    def same(event: StoredEvent) -> bool:
+        return isinstance(event, Probe) and (event.kind, event.replaced, event.digest) == (
+            probe.kind, probe.replaced, probe.digest,
+        )  # fmt: skip
+
+    gone = {t: p for e in trace.events if same(e) for t, p in e.pieces.items()}
+    probe = probe.model_copy(update={"pieces": {**gone, **probe.pieces}})
+    return Trace((*(e for e in trace.events if not same(e)), probe))
 
 
 def _loaded(header: Header, away: bool) -> Model:
@@ -207,4 +240,4 @@ def _counted(
         except StopIteration as end:
             scores: Scores = end.value
             return scores
-        yield step.model_copy(update={"done": done + step.done, "total": total})
+        yield Progress(stage="probe", done=done + step.done, total=total)

@@ -11,6 +11,7 @@ from random import Random
 from PIL import Image, ImageOps
 
 from specviz.models.base import InputError, Picture
+from specviz.pictures import png_of
 from specviz.probes import Kind
 
 # Not the picture's own mean colour: that would still answer what colour it was. White is what the
@@ -88,6 +89,4 @@ def _pixels(picture: Picture) -> bytes:
 
 
 def _picture(name: str, image: Image.Image) -> Picture:
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    return Picture(name, out.getvalue(), image.width, image.height)
+    return Picture(name, png_of(image), image.width, image.height)

@@ -23,6 +23,9 @@ export function sentence(context, { key, params = {} }) {
   return context.strings.parts(keyOf(context, key, params), shown);
 }
 
+/** A part of a sentence {say, params} that holds no tokens, as one string. */
+export const phrase = (context, { say, params }) => sentence(context, { key: say, params }).join("");
+
 /** The catalogue key that a plural sentence resolves to. */
 function keyOf({ strings }, key, params) {
   if (strings.has(key) || typeof params.n !== "number") return key;
