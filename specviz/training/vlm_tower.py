@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from transformers import SiglipVisionConfig, SiglipVisionModel
 
-from specviz.training.vlm_boards import page
 from specviz.training.vlm_charts import LABELS
 from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import FACTS_ROW, GRID, Scene, scene
 from specviz.training.vlm_shapes import crowd
+from specviz.training.vlm_signs import page
 from specviz.training.vlm_symbols import NUMBER, SYMBOLS
 
 WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
