@@ -2,7 +2,7 @@
 
 ``python docs/results.py docs/results.json [docs/results-spec-bench.json] --write``; without
 ``--write`` the page is printed. Figures of the suite recurrent make docs/results-recurrent.md,
-those of window docs/results-window.md.
+those of window docs/results-window.md, those of vlm docs/results-vlm.md.
 """
 
 from __future__ import annotations
@@ -307,6 +307,10 @@ def main(arguments: Sequence[str]) -> int:
         import results_window as head  # beside this file
 
         target, text = head.PAGE, head.page(measured)
+    elif any(found["suite"] == "vlm" for found in measured):
+        import results_vlm as pictures  # beside this file
+
+        target, text = pictures.PAGE, pictures.page(measured)
     else:
         text = page(measured)
     if "--write" in arguments:

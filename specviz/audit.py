@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from specviz import audit_head
+from specviz import audit_head, audit_pictures
 from specviz.compare import first_difference
 from specviz.evidence import Cell, Round, WaveEvidence, WindowEvidence
 from specviz.trace import Run, Step, Trace
@@ -18,6 +18,7 @@ def audit(trace: Trace) -> tuple[str, ...]:
         if run is not None:
             found += (f"The {role}'s {finding}" for finding in _run(run))
     found += _comparison(trace)
+    found += _probes(trace)
     unnamed = sorted({t for run in _runs(trace) for t in run.tokens} - trace.pieces.keys())
     if unnamed:
         found.append(f"The bytes of token {unnamed[0]} are missing.")
@@ -32,6 +33,7 @@ def _runs(trace: Trace) -> Iterator[Run]:
 
 
 def _run(run: Run) -> Iterator[str]:
+    yield from audit_pictures.pictures(run.header)
     if run.prefill is None:
         if run.steps:
             yield "steps come before its prompt was read."
@@ -160,12 +162,33 @@ def _whole(step: Step) -> tuple[int, ...]:
     return (*(step.nodes[n].token for n in step.walk), step.nodes[end].pick)
 
 
+def _probes(trace: Trace) -> Iterator[str]:
+    """Whether what was read back is this answer, with a picture that the prompt has."""
+    run = trace.run("decoder")
+    for number, probe in enumerate(trace.probes, start=1):
+        if run is None or len(probe.picks) != len(run.tokens):
+            tokens = len(run.tokens) if run else 0
+            yield f"Probe {number} reads back {len(probe.picks)} tokens, the answer has {tokens}."
+            continue
+        recorded = run.header.pictures[probe.replaced]
+        if probe.digest == recorded.digest:
+            yield f"Probe {number} replaces a picture by itself."
+        if (probe.seen.width, probe.seen.height) != (recorded.seen.width, recorded.seen.height):
+            yield f"Probe {number} shows the model a picture of another size."
+        unnamed = sorted({*probe.picks, *probe.kept} - trace.pieces.keys())
+        if unnamed:
+            yield f"The bytes of token {unnamed[0]} are missing."
+
+
 def _comparison(trace: Trace) -> Iterator[str]:
     decoder, baseline, check = trace.run("decoder"), trace.run("baseline"), trace.check
     if decoder is not None and baseline is not None:
         for name in ("tokens", "digest", "dtype", "max_new_tokens", "eos_ids"):
             if getattr(decoder.header, name) != getattr(baseline.header, name):
                 yield f"The two runs cannot be compared: their headers differ in {name}."
+        mine, other = ([p.digest for p in r.header.pictures] for r in (decoder, baseline))
+        if mine != other:
+            yield "The two runs cannot be compared: they had other pictures."
     if check is None:
         return
     if decoder is None or baseline is None:

@@ -19,6 +19,7 @@ from specviz.compare import Comparison, compare
 from specviz.drafters import DRAFTERS, create, knob_values, knobs_of
 from specviz.models import registry
 from specviz.models.base import InputError
+from specviz.recorded import messages, moved
 from specviz.trace import SCHEMA, Event, Header, Recording, Run, Trace, TraceError
 
 Decode = Callable[[jobs.Job], Iterator[Event]]
@@ -183,10 +184,11 @@ def _repeatable(trace: Trace) -> Run:
             f"choose one of {', '.join(DRAFTERS)}."
         )
     roles = [turn.role for turn in header.messages]
-    if roles not in (["user"], ["system", "user"]):
+    told = roles[roles[:1] == ["system"] :]
+    if told != ["user", *["assistant", "user"] * (len(told) // 2)]:
         raise TraceError(
-            "This trace does not hold its prompt as one question of a user, so it cannot be "
-            "repeated: choose another one."
+            "This trace does not hold its prompt as questions of a user and answers in turn, so it "
+            "cannot be repeated: choose another one."
         )
     return run
 
@@ -233,20 +235,6 @@ def gone(header: Header) -> tuple[str, ...]:
     return tuple(found)
 
 
-def moved(header: Header) -> bool:
-    """Whether the recorded device or dtype cannot be had here, so that a run takes what can."""
-    entry = registry.find(header.model)
-    if entry.kind == "toy":
-        return header.device not in entry.dtypes
-    try:
-        if header.device != "cpu":  # which needs no torch to be found out
-            registry.resolve_device(header.device)
-        registry.resolve_dtype(header.dtype, header.device, entry)
-    except InputError:
-        return True
-    return False
-
-
 def _knobs(header: Header) -> Knobs:
     """The recorded knobs; what is gone, or what an older recording lacks, has its default."""
     lost = gone(header)
@@ -262,14 +250,15 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
             f"The model {header.model[:80]!r} of this trace is not here: only a run of a model "
             "that can be loaded can be repeated."
         ) from error
-    *system, user = header.messages
+    *before, user = messages(header)
+    system = [turn.text for turn in before if turn.role == "system"]
     old = header.trace_schema < SCHEMA  # knew nothing of packed weights
     away = moved(header)
     return jobs.Job(
         model=header.model,
         decoder=header.decoder,
         prompt=user.text,
-        system=system[0].text if system else None,
+        system=system[0] if system else None,
         knobs=knobs,
         max_new_tokens=header.max_new_tokens,
         device="auto" if away else header.device,
@@ -278,6 +267,8 @@ def _job(header: Header, knobs: Knobs) -> jobs.Job:
         costs=None if away else header.costs,
         baseline=False,
         scope=header.scope or "default",
+        pictures=user.pictures,
+        history=tuple(before[len(system) :]),
     )
 
 

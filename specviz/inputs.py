@@ -60,12 +60,12 @@ def open_document(
     Raises InputError for what is too large, binary, empty or undecodable.
     """
     if isinstance(source, bytes):
-        name = _shown(name or "the document")
+        name = shown_name(name, "the document")
         raw = source
         if not pdf.is_pdf(raw):
             check_size(name, len(raw))
     else:
-        name = _shown(name or Path(source).name)
+        name = shown_name(name or Path(source).name, "the document")
         raw = _read(Path(source), name)
     if pdf.is_pdf(raw):
         return Document(name, *pdf.read_pdf(raw, name, progress))
@@ -139,9 +139,9 @@ def _read(path: Path, name: str) -> bytes:
     return raw
 
 
-def _shown(name: str) -> str:
-    # A name comes from outside: one line, no folders, not a page long.
-    line = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].split()) or "the document"
+def shown_name(name: str, otherwise: str) -> str:
+    """A name that comes from outside, as one short line without folders; ``otherwise`` for none."""
+    line = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].split()) or otherwise
     return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
 
 

@@ -7,29 +7,29 @@ the persistent memory of a drafter, is handed in and rebuilt outside from the st
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import platform
-import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import specviz
 from specviz.aside import Late, Works, aside, ended
 from specviz.budget import Curve
-from specviz.cut import check_cut, fitted, room_for
+from specviz.cut import fitted, room_for
 from specviz.decoding import check_abilities, check_fit, decode
 from specviz.drafters import Drafter, create, knob_values
 from specviz.drafters.autoregressive import Autoregressive
-from specviz.drafters.memory import Snapshot
 from specviz.equality import judge
-from specviz.inputs import check_prompt, check_text, document_prompt, joined
+from specviz.job import Job as Job
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model, Picture, Seen
+from specviz.models.base import InputError, Inputs, Message, Model, Seen, Unsupported
+from specviz.probing import ProbeJob as ProbeJob
+from specviz.probing import probe
+from specviz.recorded import shown as shown
 from specviz.trace import (
     Check,
     Costs,
@@ -37,7 +37,6 @@ from specviz.trace import (
     Header,
     Progress,
     Role,
-    Shown,
     StoredEvent,
     Trace,
     Turn,
@@ -45,93 +44,35 @@ from specviz.trace import (
     UsedPicture,
     with_pieces,
 )
-
-_turns: dict[str, tuple[threading.Lock, Works]] = {}
-_turns_guard = threading.Lock()
-# Loading changes settings of the whole process for a while, so a stopped one has to end first.
-_loading = threading.Lock()
+from specviz.turns import ENCODE_SECONDS, LOADING, QUEUE, place, taken, turn
 
 RECORDED_BYTES = 2 * 2**20  # of a picture; what is larger is recorded as the model saw it only
-ENCODE_SECONDS = 60.0  # for a text, also one that a run which has ended left behind
 DISTURBED = (
     "The text of an earlier run was still being turned into tokens meanwhile, so this run may have "
     "taken longer than it needs."
 )
 
 
-@dataclass(frozen=True)
-class Job:
-    """One request, as plain data.
-
-    ``model`` is a registry label, a hub id or a local folder. With a ``document`` the prompt is the
-    question about it; of one that is too long ``cut`` says what is kept ("middle": both ends,
-    "head": the beginning, "tail": the end, "refuse": none of it), where prompt and answer share
-    ``context`` tokens, or all that the model holds. ``reuse`` may hold the events of an earlier
-    trace whose baseline is repeated instead of run again when model, prompt, settings and machine
-    are the same. ``packed``: lay out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else
-    yes). ``costs``: believe these instead of measuring what a pass costs, so that trees get the
-    same sizes again. ``pictures`` belong to the prompt; ``history``: earlier turns of the same
-    talk, which may have pictures of their own.
-    """
-
-    model: str = "smollm2-135m"
-    decoder: str = "recap"
-    prompt: str = ""
-    document: str | None = None
-    cut: str = "middle"
-    context: int | None = None
-    system: str | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-    max_new_tokens: int = 128
-    device: str = "auto"
-    dtype: str = "auto"
-    packed: bool | None = None
-    costs: Costs | None = None
-    baseline: bool = True
-    reuse: tuple[StoredEvent, ...] = ()
-    memory: Snapshot | None = None
-    scope: str = "default"
-    notes: tuple[str, ...] = ()
-    pictures: tuple[Picture, ...] = ()
-    history: tuple[Message, ...] = ()
-
-    def messages(self) -> tuple[Message, ...]:
-        """The chat turns that this job stands for; raises InputError on a blank prompt."""
-        check_prompt(self.prompt)
-        for what, words in (("system prompt", self.system), ("scope", self.scope)):
-            if words:
-                check_text(what, words, "leave it out")
-        check_cut(self.cut, self.context)
-        if self.document is None:
-            return self._turns(self.prompt)
-        return self._turns(document_prompt(self.document, self.prompt))
-
-    def about(self, document: str) -> tuple[Message, ...]:
-        """The chat turns with ``document`` in place of the job's own, unchecked."""
-        return self._turns(joined(document, self.prompt))
-
-    def _turns(self, text: str) -> tuple[Message, ...]:
-        system = [Message("system", self.system)] if self.system else []
-        return (*system, *self.history, Message("user", text, self.pictures))
-
-
-def run(job: Job) -> Generator[Event, None, None]:
-    """Decode ``job``, then its baseline, then compare; yields events as they happen.
+def run(job: Job | ProbeJob) -> Generator[Event, None, None]:
+    """Decode ``job``, then its baseline, then compare; yields events as they happen. A ``ProbeJob``
+    decodes nothing: it yields progress, then one ``Probe``.
 
     Raises InputError (before the first header) when the job cannot run. Closing the generator frees
     everything; the reader marks the trace as stopped (``Recording.stop``).
     """
+    if isinstance(job, ProbeJob):
+        yield from probe(job)
+        return
     drafter = create(job.decoder, job.knobs)
     job.messages()  # says what is wrong with the text before anything waits
     entry = registry.find(job.model)
     check_abilities(entry.label, entry.supports, drafter)  # before weights are loaded in vain
+    check_sight(entry.label, entry.supports, job)
     # Loading and encoding take the device's turn too: they would disturb another job's seconds.
-    lock, left = _turn(_device(entry, job.device))
-    queue = Progress(stage="queue", done=0, total=1)
-    while not lock.acquire(timeout=0.2):
-        yield queue
+    lock, left = turn(place(entry, job.device))
+    yield from taken(lock)
     try:
-        if not (yield from ended(left, lambda: queue, ENCODE_SECONDS)):
+        if not (yield from ended(left, lambda: QUEUE, ENCODE_SECONDS)):
             job = replace(job, notes=(*job.notes, DISTURBED))
         load = Progress(stage="load", done=0, total=1)
         model = yield from aside(lambda: load, lambda: _loaded(job, drafter))
@@ -155,11 +96,23 @@ def run(job: Job) -> Generator[Event, None, None]:
 
 def _loaded(job: Job, drafter: Drafter) -> Model:
     """The model, and beside it what the drafter needs of it: a head."""
-    with _loading:
+    with LOADING:
         model = registry.load(job.model, device=job.device, dtype=job.dtype, packed=job.packed)
         check_abilities(model.label, model.supports, drafter)
+        check_sight(model.label, model.supports, job)
         drafter.check(model)
         return model
+
+
+def check_sight(label: str, supports: frozenset[str], job: Job) -> None:
+    """Raise Unsupported when ``job`` has pictures and a model with these abilities reads none."""
+    if "image" in supports or not job.all_pictures:
+        return
+    seeing = ", ".join(e.label for e in registry.entries() if "image" in e.supports)
+    raise Unsupported(
+        f"The model {label} reads no pictures: leave them out, or choose a model that does "
+        f"({seeing})."
+    )
 
 
 def _tokens(
@@ -185,21 +138,17 @@ def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
     return fitted(model, job.about, job.document, room, job.cut)
 
 
-def _device(entry: registry.Entry, wanted: str) -> str:
-    # A toy has a device of its own; asking for it must not import torch.
-    return next(iter(entry.dtypes)) if entry.kind == "toy" else registry.resolve_device(wanted)
-
-
 def _remember(job: Job, drafter: Drafter, model: Model) -> None:
     """Give the drafter the memory that was handed in, if it is this scope's and this model's."""
-    if job.memory is None or not drafter.persistent:
+    memory = job.carried()
+    if memory is None or not drafter.persistent:
         return
-    if job.memory.scope != job.scope:
+    if memory.scope != job.scope:
         raise InputError(
-            f"The saved memory belongs to the scope {job.memory.scope!r}, this run to "
+            f"The saved memory belongs to the scope {memory.scope!r}, this run to "
             f"{job.scope!r}: use that scope, or another memory."
         )
-    drafter.restore(job.memory, model)
+    drafter.restore(memory, model)
 
 
 def _both(
@@ -232,12 +181,6 @@ def _both(
     assert decoder is not None and baseline is not None
     verdict = yield from judge(model, inputs, decoder, baseline)
     yield verdict
-
-
-def _turn(device: str) -> tuple[threading.Lock, Works]:
-    """Who holds it decodes there; and what runs that have ended left going on."""
-    with _turns_guard:
-        return _turns.setdefault(device, (threading.Lock(), set()))
 
 
 def _header(
@@ -277,6 +220,7 @@ def _header(
         ),
         tokens=inputs.tokens,
         eos_ids=tuple(sorted(model.eos_ids)),
+        blocked_ids=tuple(sorted(model.blocked_ids)),
         max_new_tokens=job.max_new_tokens,
         vocab_size=model.vocab_size,
         notes=notes if role == "decoder" else (),
@@ -297,13 +241,9 @@ def _used(seen: Seen) -> UsedPicture:
         given=shown(picture.png, picture.width, picture.height) if small else None,
         seen=shown(seen.png, seen.width, seen.height),
         span=seen.span,
-        notes=(*picture.notes, *seen.notes),
+        # A picture out of a recording brings along what its model did to it the first time.
+        notes=tuple(dict.fromkeys((*picture.notes, *seen.notes))),
     )
-
-
-def shown(png: bytes, width: int, height: int) -> Shown:
-    """The bytes of a PNG as a trace holds them."""
-    return Shown(width=width, height=height, data=base64.b64encode(png).decode("ascii"))
 
 
 def versions(packages: Sequence[str] = ("torch", "transformers")) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from specviz.drafters import create
 from specviz.drafters.memory import Snapshot
-from specviz.jobs import Job
+from specviz.job import Job, talk
 from specviz.trace import Event, Header, Prefill, Step
 
 
@@ -20,6 +20,7 @@ class MemoryKeeper:
         self._job = job
         self._drafter = create(job.decoder, job.knobs)
         self._begun = False
+        self._talk = ""
 
     def add(self, event: Event) -> None:
         """Fold an event of the decoder's run; others change nothing."""
@@ -27,8 +28,10 @@ class MemoryKeeper:
             return
         if isinstance(event, Header):
             self._begun = True
-            if self._job.memory is not None and self._drafter.persistent:
-                self._drafter.restore(self._job.memory, event)
+            self._talk = talk_of(event)
+            memory = self._job.carried()
+            if memory is not None and self._drafter.persistent:
+                self._drafter.restore(memory, event)
         self._drafter.fold(event)
 
     def snapshot(self) -> Snapshot | None:
@@ -36,7 +39,20 @@ class MemoryKeeper:
         if not self._begun:
             return self._job.memory
         found: Snapshot | None = self._drafter.snapshot()
-        return None if found is None else replace(found, scope=self._job.scope)
+        if found is None:
+            return None
+        return replace(found, scope=self._job.scope, talk=self._talk if found.deeper else "")
+
+
+def talk_of(header: Header) -> str:
+    """The name of the talk that a run with this header is a turn of."""
+    at = next((i for i, turn in enumerate(header.messages) if turn.role == "user"), None)
+    if at is None:
+        return ""
+    first = header.messages[at]
+    before = header.messages[:at]
+    digests = [used.digest for used in header.pictures[: first.pictures]]
+    return talk(before[0].text if before else None, first.text, digests)
 
 
 class Scopes:

@@ -1,4 +1,5 @@
-"""What the options of a command line ask for: prompts, documents, knobs and memory files."""
+"""What the options of a command line ask for: prompts, documents, pictures, earlier turns, knobs
+and memory files."""
 
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ from specviz.drafters import DRAFTERS
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import open_document
 from specviz.models.base import InputError
+from specviz.pictures import open_picture
+from specviz.recorded import talk
+from specviz.tracefile import load
 
 
 def refuse_sampling(**options: str | None) -> None:
@@ -60,6 +64,22 @@ def with_prompt(
         piped = open_document(sys.stdin.buffer.read(pdf.BYTES + 1), "standard input")
         return replace(job, prompt=piped.text, notes=piped.notes)
     return replace(job, prompt=prompt)
+
+
+def with_pictures(job: jobs.Job, paths: Sequence[Path]) -> jobs.Job:
+    """``job`` with the pictures in these files; raises InputError."""
+    return replace(job, pictures=tuple(open_picture(path) for path in paths))
+
+
+def with_talk(job: jobs.Job, path: Path, model: str | None = None) -> jobs.Job:
+    """``job`` as the next turn of the talk recorded in a trace file, on its model unless ``model``
+    is given and with its system prompt unless the job has one; raises TraceError."""
+    trace = load(path)
+    system, history = talk(trace)
+    run = trace.run("decoder")
+    assert run is not None  # it holds an answer
+    job = replace(job, model=model or run.header.model, history=history)
+    return replace(job, system=job.system or system)
 
 
 def with_cut(job: jobs.Job, cut: str | None, context: int | None) -> jobs.Job:

@@ -14,10 +14,11 @@ from typing import Any
 
 from specviz import catalog, metrics, sights
 from specviz.evidence import WaveEvidence
-from specviz.trace import Step, StoredEvent, Trace
+from specviz.trace import Header, Step, StoredEvent, Trace
 from specviz.tracefile import dumps
 
 VERSION = 1
+GIVEN_CHARS = 2**20  # of base64, in all pictures as they were given; what models saw is small
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "player"
 _STYLE = (
     "body{margin:0;background:#fff}"
@@ -103,7 +104,7 @@ def payload(
         "version": VERSION,
         "run_id": run_id if run_id is not None else (header.run if header else ""),
         "lang": lang,
-        "events": [_plain(event) for event in trace.events],
+        "events": [plain(event) for event in trace.events],
         "total": len(trace.events),
         "live": live,
         "stage": None,
@@ -137,7 +138,7 @@ def update(
         "version": VERSION,
         "run_id": run_id,
         "first": first,
-        "events": [_plain(event) for event in events[first:]],
+        "events": [plain(event) for event in events[first:]],
         "total": len(events),
         "live": live,
         "stage": stage,
@@ -164,7 +165,7 @@ def export_html(
     start = f"const data = JSON.parse(document.getElementById('run').textContent);\n{_START}"
     policy = (
         f"default-src 'none'; script-src {_hash(bundle_js())} {_hash(start)}; "
-        f"style-src {_hash(_STYLE)}; base-uri 'none'; form-action 'none'"
+        f"style-src {_hash(_STYLE)}; img-src data:; base-uri 'none'; form-action 'none'"
     )
     return (
         f'<!doctype html>\n<html lang="{html.escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
@@ -192,9 +193,27 @@ def _hash(code: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
 
 
-def _plain(event: StoredEvent) -> dict[str, Any]:
+def plain(event: StoredEvent) -> dict[str, Any]:
+    """A stored event as the player gets it: without the pictures that it has no use for."""
+    if isinstance(event, Header) and event.pictures:
+        event = _lighter(event)
     found: dict[str, Any] = json.loads(dumps(event))
     return found
+
+
+def _lighter(header: Header) -> Header:
+    """``header`` with pictures as given only up to ``GIVEN_CHARS`` in all; the baseline's are those
+    of the decoder, which come first, so that it needs none."""
+    if header.role == "baseline":
+        turns = tuple(turn.model_copy(update={"pictures": 0}) for turn in header.messages)
+        return header.model_copy(update={"pictures": (), "messages": turns})
+    left, kept = GIVEN_CHARS, []
+    for used in header.pictures:
+        size = len(used.given.data) if used.given is not None else 0
+        fits = size <= left
+        left -= size if fits else 0
+        kept.append(used if fits else used.model_copy(update={"given": None}))
+    return header.model_copy(update={"pictures": tuple(kept)})
 
 
 def _summary(trace: Trace) -> dict[str, Any] | None:

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, model_validator
 
 from specviz.evidence import Evidence, Index, Number, Record, Token, tokens_in
+from specviz.request import Costs as Costs
+from specviz.request import Shown as Shown
+from specviz.request import Turn as Turn
+from specviz.request import UsedHead as UsedHead
+from specviz.request import UsedPicture as UsedPicture
 
 SCHEMA = 2
 READABLE = (1, 2)  # what schema 1 lacks has a default
@@ -23,9 +27,9 @@ READABLE = (1, 2)  # what schema 1 lacks has a default
 Elapsed = Annotated[float, Field(ge=0, le=1e7)]
 LogProb = Annotated[float, Field(le=0.001)]  # rounding may lift a certain token above zero
 Piece = Annotated[str, Field(pattern=r"^[\x00-\xff]*$")]
-Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Role = Literal["decoder", "baseline"]
 Reason = Literal["eos", "length", "stopped", "error"]
+Stage = Literal["queue", "load", "measure", "encode", "prefill", "check", "probe"]
 
 
 class TraceError(ValueError):
@@ -42,68 +46,9 @@ class Progress(_Event):
     """A sign of life while something long goes on. Streamed live, never stored."""
 
     type: Literal["progress"] = "progress"
-    stage: Literal["queue", "load", "measure", "encode", "prefill", "check"]
+    stage: Stage
     done: int
     total: int
-
-
-class Turn(Record):
-    """One message of the prompt, as a person wrote it, and how many ``pictures`` came with it."""
-
-    role: Literal["system", "user", "assistant"]
-    text: str
-    pictures: Index = 0
-
-
-class Shown(Record):
-    """A picture of ``width`` x ``height`` pixels as a file: ``data`` is base64 of a PNG."""
-
-    width: Annotated[int, Field(ge=1, le=100_000)]
-    height: Annotated[int, Field(ge=1, le=100_000)]
-    data: Base64
-
-
-class UsedPicture(Record):
-    """A picture of the prompt. ``given``: upright and in RGB, as the model's image processor got
-    it, None where that is too large to be recorded; ``seen``: what the processor made of it;
-    ``digest`` of ``given``; ``span``: the first of the prompt's tokens that stand for it, and the
-    one behind the last; ``notes``: what was done to it, in words."""
-
-    name: str
-    digest: str
-    given: Shown | None
-    seen: Shown
-    span: tuple[Index, Index]
-    notes: tuple[str, ...] = ()
-
-
-class Costs(Record):
-    """What one target pass costs on this machine: ``seconds[i]`` is the least of a few passes
-    over ``rows[i]`` rows (at least two, ascending from 1) behind ``context`` cached tokens."""
-
-    context: Index
-    rows: Annotated[tuple[Annotated[int, Field(ge=1, le=4096)], ...], Field(min_length=2)]
-    seconds: tuple[Annotated[float, Field(ge=1e-7, le=1e5)], ...]
-
-    @model_validator(mode="after")
-    def _is_a_curve(self) -> Costs:
-        if self.rows[0] != 1 or any(a >= b for a, b in pairwise(self.rows)):
-            raise ValueError("rows have to ascend from 1")
-        if len(self.seconds) != len(self.rows):
-            raise ValueError("every number of rows has its seconds")
-        return self
-
-
-class UsedHead(Record):
-    """The head that drafted: ``trained`` for so many positions, guessing among ``vocabulary``
-    tokens, ``size`` weights, made to look back at ``window`` entries (None: at all)."""
-
-    label: str
-    digest: str
-    trained: Index
-    vocabulary: Index
-    size: Index
-    window: Index | None = None
 
 
 class Header(_Event):
@@ -115,7 +60,8 @@ class Header(_Event):
     ``depth`` the core iterations of one pass, where the model is a recurrent-depth one; ``head``
     the drafter head, where one was used; ``document`` the first of the ``tokens`` that hold the
     document a question was asked about, and the one behind the last;
-    ``pictures``: those of all ``messages``, in order.
+    ``pictures``: those of all ``messages``, in order; ``blocked_ids``: tokens that are never
+    guessed and never keys of a memory, such as the placeholders of pictures.
     """
 
     type: Literal["header"] = "header"
@@ -134,6 +80,7 @@ class Header(_Event):
     messages: tuple[Turn, ...]
     tokens: tuple[Token, ...]
     eos_ids: tuple[Token, ...]
+    blocked_ids: tuple[Token, ...] = ()
     max_new_tokens: Index
     vocab_size: Index
     notes: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from specviz.trace import (
     Finish,
     Header,
     Prefill,
+    Probe,
     Progress,
     Step,
     StoredEvent,
@@ -125,13 +126,21 @@ def _gunzip(raw: bytes) -> bytes:
 def _check_order(events: list[StoredEvent]) -> None:
     seen: set[tuple[str, str]] = set()
     ends: dict[str, int] = {}
+    pictures = 0
     for event in events:
         if isinstance(event, Header):
             if (event.role, "header") in seen:
                 raise TraceError(f"This trace has two headers for the {event.role}.")
             ends[event.role] = len(event.tokens) + event.max_new_tokens
+            if event.role == "decoder":
+                pictures = len(event.pictures)
         elif isinstance(event, (Prefill, Step, Finish)) and (event.role, "header") not in seen:
             raise TraceError(f"This trace has a {event.type} before the {event.role}'s header.")
+        elif isinstance(event, Probe) and event.replaced >= pictures:
+            raise TraceError(
+                f"This trace has a probe of picture {event.replaced + 1}, its prompt has "
+                f"{pictures}."
+            )
         if isinstance(event, Prefill):
             _check_rows(event)
         if isinstance(event, Step):

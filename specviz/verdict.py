@@ -17,8 +17,8 @@ from specviz.trace import Costs
 
 SCHEMA = 1
 # What could change a token, inside this package; peers and probes only look on.
-DECIDING = ("decoding.py", "tree.py", "budget.py", "jobs.py", "equality.py", "inputs.py",
-            "drafters/*.py", "models/*.py")  # fmt: skip
+DECIDING = ("decoding.py", "tree.py", "budget.py", "job.py", "jobs.py", "equality.py", "inputs.py",
+            "pictures.py", "picture_modes.py", "drafters/*.py", "models/*.py")  # fmt: skip
 ONLOOKERS = ("models/entries.py", "models/peers.py", "models/probe.py", "models/raven_costs.py",
              "models/raven_depths.py", "models/raven_probe.py", "models/registry.py")  # fmt: skip
 LARGEST = 2**20  # bytes of a file; an honest one has a few dozen kilobytes
@@ -68,14 +68,16 @@ class Equality(_Row):
     """A decoder's tokens against those of ``reference``: transformers' own ``generate``, or our own
     plain loop for a model that transformers does not know.
 
-    ``identical`` prompts token by token; ``tied`` prompts differ by numeric ties alone, of which
-    there were ``tied_tokens``; ``largest_margin`` in logits, at a first difference.
+    ``pictures`` of the ``prompts`` had one; ``identical`` prompts token by token; ``tied`` prompts
+    differ by numeric ties alone, of which there were ``tied_tokens``; ``largest_margin`` in logits,
+    at a first difference.
     """
 
     part: Literal["equality"] = "equality"
     decoder: Word
     reference: Literal["generate", "own loop"] = "generate"
     prompts: Count = 0
+    pictures: Count = 0
     tokens: Count = 0
     identical: Count = 0
     tied: Count = 0

@@ -202,7 +202,8 @@ def test_knobs_reach_the_decoder(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["--prompt", "a", "--model", "magic"],
             "There is no model 'magic': choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
-            "huginn-0125, toy, a folder with a saved model, or a hub id such as owner/name.",
+            "smol-boards, huginn-0125, toy, toy-signs, a folder with a saved model, or a hub id "
+            "such as owner/name.",
         ),
         (["--prompt", "a", "--max-new-tokens", "0"], "max new tokens must be at least 1."),
         (
@@ -528,7 +529,8 @@ def test_models_names_every_label(capsys: pytest.CaptureFixture[str]) -> None:
     models, heads = printed.split("\n\n")
     labels = [line.split()[0] for line in models.splitlines() if not line.startswith(" ")]
     assert labels == [
-        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "toy",
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125", "toy",
+        "toy-signs",
     ]  # fmt: skip
     assert "Apache-2.0" in printed
     told = [line.strip() for line in models.splitlines() if "drafter head" in line]

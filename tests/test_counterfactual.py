@@ -247,10 +247,14 @@ def test_every_decoder_that_guesses_can_be_asked() -> None:
     ("changed", "sentence"),
     [
         ({"decoder": "gone"}, "This trace is of the decoder 'gone', which does not exist here"),
-        ({"messages": ()}, "This trace does not hold its prompt as one question of a user"),
+        ({"messages": ()}, "This trace does not hold its prompt as questions of a user and"),
         (
-            {"messages": tuple(Turn(role=r, text="x") for r in ("user", "assistant", "user"))},
-            "This trace does not hold its prompt as one question of a user",
+            {"messages": tuple(Turn(role=r, text="x") for r in ("user", "user"))},
+            "This trace does not hold its prompt as questions of a user and answers in turn",
+        ),
+        (
+            {"messages": tuple(Turn(role=r, text="x") for r in ("system", "user", "assistant"))},
+            "This trace does not hold its prompt as questions of a user and answers in turn",
         ),
         ({"model": "/no/such/folder"}, "The model '/no/such/folder' of this trace is not here"),
     ],

@@ -15,13 +15,14 @@ ROOT = Path(__file__).parent.parent
 # What each module or package may import from specviz; its own package is always allowed. A name
 # covers everything below it. A new module has to be entered here: that is the moment to decide
 # where it belongs.
-TRACE = {"evidence", "trace", "tree"}
-PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget"}
+TRACE = {"evidence", "request", "trace", "tree"}
+PURE = {*TRACE, "metrics", "sights", "waves", "compare", "budget", "probes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "": {*TRACE, "tracefile"},
     "tree": set(),
     "evidence": set(),
-    "trace": {"evidence", "tree"},
+    "request": {"evidence"},
+    "trace": {"evidence", "request", "tree"},
     "files": set(),
     "tracefile": {"evidence", "trace", "files"},
     "metrics": {*TRACE, "budget", "waves"},
@@ -35,45 +36,61 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pdf_worker": set(),
     "pdf": {"models.base"},
     "inputs": {"models.base", "pdf"},
+    "picture_modes": set(),
+    "pictures": {"models.base", "inputs", "picture_modes"},
     "cut": {"models.base"},
     "aside": set(),
     "models": {*TRACE, "budget", "files", "verdict", "windows"},
     "drafters": {*TRACE, "budget", "files", "models.base", "models.engines", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
+    "probes": TRACE,
+    "recorded": {"trace", "pictures", "models.base", "models.registry"},
+    "substitutes": {"probes", "pictures", "models.base"},
+    "turns": {"aside", "trace", "models.registry"},
+    "probing": {
+        "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
+        "models.registry",
+    },
+    "job": {"cut", "drafters.memory", "inputs", "models.base", "trace"},
     "jobs": {
-        "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "models.base",
-        "models.registry", "inputs",
+        "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "job", "models.base",
+        "models.registry", "probing", "recorded", "turns",
     },
     "changes": {"trace", "drafters", "evidence", "windows"},
     "counterfactual": {
-        "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry",
+        "", *PURE, "changes", "jobs", "drafters", "models.base", "models.registry", "recorded",
     },
-    "memories": {"jobs", "trace", "drafters"},
+    "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
-    "audit": {*TRACE, "compare", "audit_head"},
+    "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
+    "audit_pictures": {"trace"},
     "audit_head": {*TRACE, "windows"},
-    "options": {"jobs", "catalog", "cut", "inputs", "pdf", "drafters", "models.base"},
+    "options": {
+        "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",
+        "models.base",
+    },
     "recorder": {*PURE, "tracefile", "files", "jobs", "memories", "catalog", "models.base"},
     "bench": {
         "", *PURE, "jobs", "inputs", "models.base", "models.engines", "models.registry",
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
         "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
         "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
-        "catalog", "training.raven_documents", "training.raven_tasks",
+        "catalog", "pictures", "probes", "probing", "training.raven_documents",
+        "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
     "training": {*PURE, "files", "models", "inputs"},
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict",
+        "changes", "counterfactual", "verdict", "pictures", "probing",
     },
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual",
+        "counterfactual", "pictures", "probing",
     },
     "app": {"ui"},
 }  # fmt: skip
@@ -88,12 +105,13 @@ ONLY_IN: dict[str, set[str]] = {
     "plotly": {"views"},
     "gradio": {"ui", "app"},
     "spaces": {"ui", "app"},
+    "pillow_heif": {"pictures"},
     "pypdfium2": {"pdf_worker"},  # in a process of its own, which a damaged file may end
 }
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
     "models", "models.base", "models.engines", "models.entries", "models.raven_label",
-    "models.registry", "models.smollm2", "models.tiny_raven", "models.toy",
+    "models.registry", "models.smol_boards", "models.smollm2", "models.tiny_raven", "models.toy",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from specviz import equality, jobs
+from specviz import equality, jobs, turns
 from specviz.decoding import check_fit
 from specviz.drafters import create
 from specviz.jobs import Job, run
@@ -311,7 +311,7 @@ def test_a_tokenizer_has_its_time_and_what_it_disturbs_afterwards_is_said(
     assert disturbed.check == Check(equal=True)
     model.let_go.set()
     until = time.monotonic() + 20
-    while any(left for _, left in jobs._turns.values()):
+    while any(left for _, left in turns._turns.values()):
         assert time.monotonic() < until
         time.sleep(0.01)
     assert Trace(tuple(stored(JOB))).run("decoder").header.notes == ()

@@ -40,14 +40,21 @@ def decoded(
     costs: Curve | None = None,
 ) -> tuple[int, ...]:
     """The emitted tokens, with the bookkeeping of every step checked on the way."""
+    return decoded_inputs(model, Inputs(prompt), drafter, budget, costs)
+
+
+def decoded_inputs(
+    model: Model, inputs: Inputs, drafter: Drafter, budget: int, costs: Curve | None = None
+) -> tuple[int, ...]:
+    """The same of a request that may hold pictures."""
     output: list[int] = []
     finish = None
-    for event in decode(model, Inputs(prompt), drafter, budget, costs):
+    for event in decode(model, inputs, drafter, budget, costs):
         if isinstance(event, Prefill):
             output.append(event.token)
         elif isinstance(event, Step):
             output.extend(event.emitted)
-            assert event.cache_length == len(prompt) + len(output) - 1
+            assert event.cache_length == len(inputs.tokens) + len(output) - 1
         elif isinstance(event, Finish):
             finish = event
     assert finish is not None and finish.tokens == len(output)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,16 @@ from hypothesis import strategies as st
 
 from specviz import metrics, player, tracefile
 from specviz.audit import audit
+from specviz.counterfactual import change as change_of
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.drafters.memory import Snapshot
-from specviz.jobs import Job, run
-from specviz.models.base import Inputs
+from specviz.jobs import Job, ProbeJob, run
+from specviz.models.base import InputError, Inputs, Message
 from specviz.models.toy import ToyModel
+from specviz.models.toy_signs import sign
 from specviz.trace import Header, Prefill, Progress, Step, Trace, TraceError
-from specviz.views import card, charts, rejects, steps, terminal
+from specviz.views import card, charts, image_effect, image_strip, rejects, report, steps, terminal
 
 
 def lines_of(job: Job) -> list[str]:
@@ -29,14 +33,35 @@ def lines_of(job: Job) -> list[str]:
 
 
 JOB = Job(model="toy", prompt="This is the house that Jack built. This is the", max_new_tokens=9)
+SIGN = Job(model="toy-signs", prompt="What?", max_new_tokens=9, pictures=(sign("red", side=32),))
+
+
+def probed_lines() -> list[str]:
+    """A run about a picture with two probes of it."""
+    events = tuple(e for e in run(SIGN) if not isinstance(e, Progress))
+    jobs = (ProbeJob(events), ProbeJob(events, "other", 0, sign("blue")))
+    probes = [e for job in jobs for e in run(job) if not isinstance(e, Progress)]
+    return [tracefile.dumps(e) for e in (*events, *probes)]
+
+
 BASES = [
     lines_of(JOB),
     lines_of(Job(model="toy", prompt=JOB.prompt, max_new_tokens=7, decoder="prompt_lookup")),
-]
+    lines_of(
+        Job(
+            model="toy-signs", prompt="What now?", pictures=(sign("blue"),), max_new_tokens=5,
+            history=(Message("user", "What?", (sign("red"),)), Message("assistant", "Stop.")),
+        )
+    ),
+    probed_lines(),
+]  # fmt: skip
+# The header of a PNG of 100 000 x 100 000 pixels.
+BOMB = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\1\x86\xa0" * 2 + bytes(9)).decode()
 VALUES: list[Any] = [
     None, True, "", "x", "\ud800", "é\u202e</script>${x}", -1, 0, 1, 3, 10**6, 2**31, 2**63,
     10**30, -(10**30), 0.5, -0.0, 1e300, -1e300, 1e-320, [], {}, [0], [[0, 0.0]], {"0": "a"},
     {"-1": "a"}, "decoder", "baseline", "step", "eos", "tie", "memory", "span",
+    "AAAA", "AAA", "=", "iVBORw0KGgo=", BOMB,
 ]  # fmt: skip
 TEXTS = ["NaN", "Infinity", "1e999", "[" * 3000, "{", '"', "\x00", "9" * 5000, "\ufeff"]
 
@@ -117,6 +142,13 @@ def look(trace: Trace) -> None:
     terminal.run_object(trace)
     list(terminal.figures(trace))
     quick_look(trace)
+    with suppress(TraceError, InputError):  # what is recorded is not to be trusted to be repeatable
+        change_of(trace)
+    image_effect.to_csv(trace)
+    for probe in trace.probes:
+        list(image_effect.lines(trace, probe))
+        image_strip.strip(trace, probe).to_json()
+    json.dumps([report.plain(group) for group in report.report([("t", trace)])], allow_nan=False)
     for draw in (charts.accepted_per_step, charts.speed, charts.origins, charts.cost,
                  charts.levels):  # fmt: skip
         draw(trace).to_json()

@@ -419,7 +419,7 @@ def test_a_press_of_run_that_came_too_late_leaves_a_waiting_what_if_alone_and_th
     assert (waiting.started, waiting.ended, visit.busy) == (False, False, True)
     own = WhatIf(actions)
     visit.live = Live(JOB)
-    assert list(own.run(visit)) == [(KEEP,) * 11]
+    assert list(own.run(visit)) == [(KEEP,) * 14]
     assert own.settle(visit) == (KEEP,) * 8
     assert (visit.live.started, visit.live.ended) == (False, False)
     visit.live = waiting  # refused by the queue
@@ -447,12 +447,12 @@ def test_a_new_what_if_and_one_that_failed_show_no_older_picture(tmp_path: Path)
     own.actions.desk.publish("a", toy_trace())
     request: Any = SimpleNamespace(session_hash="s")
     for name in ("no-level1", None):
-        *_, words, plot, table = own.begin(visit, name, "toy", "", request)
-        assert words and (plot["visible"], table["visible"]) == (False, False)
+        *_, words, plot, table, cross = own.begin(visit, name, "toy", "", request)
+        assert words and not any(part["visible"] for part in (plot, table, cross))
         visit.live = None
     (tmp_path / "x.jsonl").write_text("{")
-    _, words, plot, table = own.beside(visit, str(tmp_path / "x.jsonl"))
-    assert words and (plot["visible"], table["visible"]) == (False, False)
+    _, words, plot, table, cross = own.beside(visit, str(tmp_path / "x.jsonl"))
+    assert words and not any(part["visible"] for part in (plot, table, cross))
 
 
 def test_the_model_that_a_trace_names_is_not_loaded_unless_somebody_chose_it(
@@ -625,6 +625,7 @@ def test_the_endpoint_gives_text_and_figures_or_one_sentence() -> None:
         ({"model": {"a": 1}}, "model has to be a text."),
         ({"decoder": ["recap"]}, "decoder has to be a text."),
         ({"dtype": None}, "dtype has to be a text."),
+        ({"scope": None}, "scope has to be a text."),
         ({"baseline": "no"}, "baseline has to be true or false."),
         ({"max_new_tokens": "abc"}, "max_new_tokens has to be a whole number from 1 on."),
         ({"max_new_tokens": None}, "max_new_tokens has to be a whole number from 1 on."),
@@ -971,7 +972,7 @@ def test_without_recorded_runs_the_page_opens_on_a_toy(tmp_path: Path) -> None:
     assert [e.name for e in examples(tmp_path)] == ["a"]
 
 
-def test_building_the_page_loads_no_torch_and_publishes_one_endpoint() -> None:
+def test_building_the_page_loads_no_torch_and_publishes_two_endpoints() -> None:
     code = (
         "import sys; from specviz import ui; page = ui.build(); "
         "shown = [f.api_name for f in page.fns.values() if f.api_visibility == 'public']; "
@@ -981,7 +982,7 @@ def test_building_the_page_loads_no_torch_and_publishes_one_endpoint() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         cwd=Path(__file__).parent.parent,
     )  # fmt: skip
-    assert done.stdout == "generate"
+    assert done.stdout == "generate,clear_memory"
     assert launch_options()["max_file_size"] == "32mb"
     assert "allowed_paths" not in launch_options()
 

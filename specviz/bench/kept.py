@@ -54,7 +54,10 @@ def _is_unit(unit: Any, part: Part, repetition: int, prompt: Prompt) -> bool:
     ):
         return False
     own = tuple(row for row in part.rows if not row.peer)
-    wanted = [Counter(row.name for row in part.sequence(rows)) for rows in (part.rows, own)]
+    wanted = [
+        Counter(row.name for row in part.at(part.sequence(rows), repetition))
+        for rows in (part.rows, own)
+    ]
     return (
         Counter(sample["row"] for sample in samples) in wanted
         and isinstance(repeated, list)

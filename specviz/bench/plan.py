@@ -74,6 +74,10 @@ class Part:
         """``rows`` of this part as they run, ``base`` in between."""
         return tuple(rows) if self.base is None else interleaved(rows, self.base)
 
+    def at(self, rows: Sequence[Row], repetition: int) -> tuple[Row, ...]:
+        """Those of ``rows`` that take part in this repetition."""
+        return tuple(row for row in rows if repetition == 0 or not row.once)
+
     def weight(self, prompt: Prompt) -> float:
         """About how long a unit takes, in tokens of one row."""
         if self.name == "long":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.inputs import open_document
-from specviz.models.base import InputError
+from specviz.models.base import InputError, Picture
 
 PROMPTS = Path(__file__).parent.parent.parent / "examples" / "prompts.jsonl"
 DEFAULT_TOKENS = 96
@@ -19,12 +19,15 @@ GRAM = 4
 @dataclass(frozen=True)
 class Prompt:
     """One prompt of a suite; ``category`` is empty where the file names none, ``tokens`` is how
-    many to emit at most (None: the file leaves it open)."""
+    many to emit at most (None: the file leaves it open). ``pictures`` go with it; ``answer``: what
+    the right one says, empty where nobody knows."""
 
     text: str
     category: str = ""
     id: str = ""
     tokens: int | None = None
+    pictures: tuple[Picture, ...] = ()
+    answer: str = ""
 
 
 def read_prompts(path: str | Path = PROMPTS) -> tuple[Prompt, ...]:
@@ -103,13 +106,16 @@ def halves(prompts: Sequence[Prompt]) -> dict[str, int]:
     """For each prompt's id the half, 0 or 1, that it belongs to.
 
     The halves alternate inside every category; every other category begins with half 1, so that
-    sets with one prompt a category are halved, too.
+    sets with one prompt a category are halved, too. Prompts about the same pictures stay together:
+    what was learned from one would flatter the other.
     """
-    return {
-        prompt.id: (i + j) % 2
-        for i, group in enumerate(by_category(prompts).values())
-        for j, prompt in enumerate(group)
-    }
+    found: dict[str, int] = {}
+    for i, group in enumerate(by_category(prompts).values()):
+        places: dict[object, int] = {}
+        for prompt in group:
+            place = places.setdefault(prompt.pictures or prompt.id, len(places))
+            found[prompt.id] = (i + place) % 2
+    return found
 
 
 def shares(prompts: Sequence[Prompt]) -> dict[str, float]:

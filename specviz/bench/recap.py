@@ -149,9 +149,8 @@ class Suite:
         for i, (key, repetition, number, prompt) in enumerate(pending):
             yield self._stage(part, total - len(pending) + i, total)
             started = monotonic()
-            samples, plain = runner.unit(
-                part.name, rotated(rows, number, repetition), prompt, check=repetition == 0
-            )
+            turn = rotated(part.at(rows, repetition), number, repetition)
+            samples, plain = runner.unit(part.name, turn, prompt, check=repetition == 0)
             self.ledger.add(key, {
                 "samples": [s.plain() for s in samples],
                 "repeated": repeated(runner.inputs(prompt).tokens, plain.tokens),

@@ -6,6 +6,8 @@ never as one.
 
 from __future__ import annotations
 
+from typing import Any
+
 from specviz.verdict import Reported
 
 RECAP = "A100, batch size 1, greedy, seven single-turn image sets and MMSpec (the RECAP paper)"
@@ -49,6 +51,16 @@ BY_MODEL: dict[str, tuple[Reported, ...]] = {
         Reported(decoder="token_recycling", speedup=1.83, conditions=f"{SPEC_BENCH}, tau 2.62"),
     ),
 }
+
+
+PICTURES = ("Qwen/Qwen2.5-VL-7B-Instruct", "llava-hf/llava-v1.6-vicuna-7b-hf")
+
+
+def about_pictures() -> list[dict[str, Any]]:
+    """What the RECAP paper reports, with the model that each figure is of, as plain data."""
+    return [
+        {"model": model, **figure.model_dump()} for model in PICTURES for figure in BY_MODEL[model]
+    ]
 
 
 def reported(model: str) -> tuple[Reported, ...]:

@@ -22,7 +22,8 @@ class Row:
 
     ``warm``: with a memory that other prompts filled. ``packed`` False: stock weights in our loop.
     ``depth``: a recurrent-depth model run with so many iterations, which says other things.
-    ``against``: the row of the same part that this one is a ratio to.
+    ``against``: the row of the same part that this one is a ratio to. ``once``: run in the first
+    repetition only.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Row:
     lookup: int | None = None
     depth: int | None = None
     against: str = OURS
+    once: bool = False
 
     @property
     def peer(self) -> bool:

@@ -52,6 +52,7 @@ class Runner:
         self._prompts: tuple[Prompt, ...] = ()
         self._half: dict[str, int] = {}
         self._memories: dict[tuple[str, int], Snapshot | None] = {}
+        self._seen: dict[Message, Inputs] = {}
         self._weights = registry.find(place.model).kind != "toy"
         self._costs: dict[tuple[bool, int], Costs] = {}  # by whether stock, and rough context
 
@@ -70,11 +71,18 @@ class Runner:
             baseline=False,
             memory=self.memory(row, prompt) if row.warm else None,
             scope="bench",
+            pictures=prompt.pictures,
         )
 
     def inputs(self, prompt: Prompt) -> Inputs:
         """The encoded prompt; raises InputError."""
-        return self.model.encode((Message("user", prompt.text),))
+        asked = Message("user", prompt.text, prompt.pictures)
+        if not prompt.pictures:
+            return self.model.encode((asked,))
+        # A picture takes longer than a text, and its prompt is asked for many times.
+        if asked not in self._seen:
+            self._seen[asked] = self.model.encode((asked,))
+        return self._seen[asked]
 
     def load_peer(self) -> None:
         """Get the stock copy ready, or learn why there is none."""

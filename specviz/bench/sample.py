@@ -142,7 +142,7 @@ def run_peer(
 ) -> tuple[Answer, Timing]:
     """Let transformers generate."""
     gc.collect()
-    found = peer.generate(inputs.tokens, max_new_tokens, lookup)
+    found = peer.generate(inputs.tokens, max_new_tokens, lookup, inputs.pixels)
     spent = found.prefill_seconds + found.decode_seconds
     ended = found.tokens[-1] in eos_ids
     finish = Finish(

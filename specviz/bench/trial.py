@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from specviz import jobs
 from specviz.audit import audit
-from specviz.bench.prompts import read_prompts, spread_over
+from specviz.bench.prompts import Prompt, read_prompts, spread_over
 from specviz.bench.sample import Answer, value
+from specviz.bench.vlm_off import odd_pictures
 from specviz.compare import first_difference
 from specviz.drafters import DRAFTERS, create
 from specviz.equality import judge
 from specviz.metrics import seconds
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model, Unsupported
+from specviz.models.base import InputError, Inputs, Message, Model, Picture, Unsupported
+from specviz.pictures import png_of
 from specviz.trace import Check, Finish, Progress, Run, Trace
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
 from specviz.verdict import Equality, Example, Loading, Passes, TreePass
 
 if TYPE_CHECKING:
-    from specviz.models.peers import Peer
+    from specviz.models.peers import Generated, Peer
 
 TOKENS = 48
 PROMPTS, QUICK_PROMPTS = 6, 3
@@ -54,6 +57,19 @@ def variants(names: Sequence[str], supports: frozenset[str]) -> tuple[Variant, .
     return tuple(v for v in every if v.decoder in (names or fitting))
 
 
+def drawn() -> tuple[Prompt, ...]:
+    """Questions about pictures that are drawn here and now; each a category of its own."""
+    return tuple(
+        Prompt(
+            odd.question,
+            odd.name,
+            odd.name,
+            pictures=(Picture(f"{odd.name}.png", png_of(odd.image), *odd.image.size),),
+        )
+        for odd in odd_pictures()
+    )
+
+
 class Trial:
     """Loads its model, and the peer, when first asked for something that needs them."""
 
@@ -65,8 +81,8 @@ class Trial:
         self._peer: Peer | None = None
         self._trouble: InputError | None = None
         self._seconds = 0.0
-        self._prompts: tuple[tuple[str, Inputs], ...] = ()
-        self._answers: dict[str, tuple[int, ...]] = {}
+        self._prompts: tuple[tuple[Prompt, Inputs], ...] = ()
+        self._answers: dict[Prompt, tuple[int, ...]] = {}
 
     @property
     def reference_name(self) -> Literal["generate", "own loop"]:
@@ -165,6 +181,7 @@ class Trial:
                 kind = "a numeric tie" if check.equal == "tie" else "more than rounding"
                 wrong.append(f"prompt {number} from token {at + 1} on by {kind}")
         change: dict[str, Any] = {"state": "held", "prompts": len(prompts), **counts}
+        change["pictures"] = sum(bool(prompt.pictures) for prompt, _ in prompts)
         change["largest_margin"] = max(margins, default=None)
         if wrong:
             why = f"Differs from {row.reference}: {', '.join(wrong)}."
@@ -185,49 +202,60 @@ class Trial:
             change |= {"state": "failed", "why": "The recorded run differs from its baseline."}
         return row.model_copy(update=change)
 
-    def prompts(self) -> tuple[tuple[str, Inputs], ...]:
-        """The first prompts of different categories that fit; raises Unsupported if none does."""
+    def prompts(self) -> tuple[tuple[Prompt, Inputs], ...]:
+        """The first prompts of different categories that fit, for a model that sees every other one
+        about a picture; raises Unsupported if none does."""
         if not self._prompts:
             model = self.load()
             wanted = QUICK_PROMPTS if self.quick else PROMPTS
-            encoded = {p: model.encode([Message("user", p.text)]) for p in read_prompts()}
-            fitting = [
-                p for p, i in encoded.items() if len(i.tokens) + self.tokens <= model.max_context
-            ]
-            if not fitting:
+            asked = [read_prompts(), *([drawn()] if "image" in model.supports else [])]
+            fitting = [self._fitting(model, prompts) for prompts in reversed(asked)]
+            chosen = [spread_over(list(part), wanted) for part in fitting if part]
+            if not chosen:
                 raise Unsupported(
                     f"The context of {model.label} ends at {model.max_context}: too short for any "
                     "of the prompts."
                 )
-            self._prompts = tuple((p.text, encoded[p]) for p in spread_over(fitting, wanted))
+            turns = [p for turn in zip_longest(*chosen) for p in turn if p is not None]
+            known = {prompt: inputs for part in fitting for prompt, inputs in part.items()}
+            self._prompts = tuple((p, known[p]) for p in turns[:wanted])
         return self._prompts
+
+    def _fitting(self, model: Model, prompts: Sequence[Prompt]) -> dict[Prompt, Inputs]:
+        encoded = {p: model.encode([Message("user", p.text, p.pictures)]) for p in prompts}
+        most = model.max_context - self.tokens
+        return {p: inputs for p, inputs in encoded.items() if len(inputs.tokens) <= most}
 
     def _needs_weights(self, instead: str) -> None:
         if self.toy:
             raise Unsupported(f"A toy has no weights: {instead}.")
 
-    def _trace(self, variant: Variant, prompt: str, baseline: bool) -> Trace:
+    def _trace(self, variant: Variant, prompt: Prompt, baseline: bool) -> Trace:
         job = jobs.Job(
-            model=self.name, decoder=variant.decoder, knobs=variant.knobs, prompt=prompt,
-            max_new_tokens=self.tokens, device=self.device, dtype=self.dtype, baseline=baseline,
+            model=self.name, decoder=variant.decoder, knobs=variant.knobs, prompt=prompt.text,
+            pictures=prompt.pictures, max_new_tokens=self.tokens, device=self.device,
+            dtype=self.dtype, baseline=baseline,
         )  # fmt: skip
         self.load()  # a load that failed is not tried again
         return Trace(tuple(e for e in jobs.run(job) if not isinstance(e, Progress)))
 
-    def _run(self, variant: Variant, prompt: str) -> Run:
+    def _run(self, variant: Variant, prompt: Prompt) -> Run:
         run = self._trace(variant, prompt, baseline=False).run("decoder")
         assert run is not None
         return run
 
-    def _reference(self, prompt: str, inputs: Inputs) -> tuple[int, ...]:
+    def _reference(self, prompt: Prompt, inputs: Inputs) -> tuple[int, ...]:
         if prompt not in self._answers:
             if self.toy:
                 plain = self._run(Variant("autoregressive", "autoregressive"), prompt)
                 self._answers[prompt] = plain.tokens
             else:
-                made = self._generator().generate(inputs.tokens, self.tokens)
+                made = self._generated(inputs)
                 self._answers[prompt] = made.tokens
         return self._answers[prompt]
+
+    def _generated(self, inputs: Inputs) -> Generated:
+        return self._generator().generate(inputs.tokens, self.tokens, pixels=inputs.pixels)
 
     def _generator(self) -> Peer:
         if self._peer is None:
@@ -255,10 +283,12 @@ class Trial:
             return mine.model_copy(update={"equal": theirs.equal})
         return mine
 
-    def timed(self, variant: Variant | None, prompt: str, inputs: Inputs) -> tuple[int, float, int]:
+    def timed(
+        self, variant: Variant | None, prompt: Prompt, inputs: Inputs
+    ) -> tuple[int, float, int]:
         """(tokens after the prompt was read, seconds for them, passes); None is ``generate``."""
         if variant is None:
-            made = self._generator().generate(inputs.tokens, self.tokens)
+            made = self._generated(inputs)
             tokens = len(made.tokens) - made.first
             return tokens, made.decode_seconds, tokens
         run = self._run(variant, prompt)

@@ -24,6 +24,7 @@ from specviz.cli import (  # noqa: F401 (order of help)
     compare,
     memory,
     models,
+    probe,
     report,
     run,
     traces,

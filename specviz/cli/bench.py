@@ -17,7 +17,7 @@ from specviz.bench.alone import alone
 from specviz.bench.plan import Plan, Stage, budgeted
 from specviz.bench.prompts import PROMPTS, Prompt, first_of_each, read_prompts
 from specviz.catalog import text
-from specviz.cli.command import Device, Knobs, ModelName, command
+from specviz.cli.command import Device, Knobs, command
 from specviz.files import file_sha256, write_whole
 from specviz.models import registry
 from specviz.models.base import InputError
@@ -27,8 +27,10 @@ from specviz.recorder import check_writable, record
 if TYPE_CHECKING:
     from specviz.bench.recap import Suite
 
-SUITES = ("recap", "recurrent", "window")
-ONE_DTYPE = ("recurrent", "window")
+SUITES = ("recap", "recurrent", "window", "vlm")
+ONE_DTYPE = ("recurrent", "window", "vlm")
+OWN_PROMPTS = ("recurrent", "vlm")
+MODELS = {"vlm": "smol-boards"}  # that a suite is for; the others measure the first label
 SUITE_DTYPES = ("float32", "bfloat16")
 FIRST_LOOK_TOKENS = 64
 Budget = Annotated[int | None, typer.Option(help=text("cli.bench.max_new_tokens"))]
@@ -37,7 +39,7 @@ Budget = Annotated[int | None, typer.Option(help=text("cli.bench.max_new_tokens"
 @command.command("bench", help=text("cli.bench"))
 def bench_command(
     decoder: Annotated[str | None, typer.Option(help=text("cli.bench.decoder"))] = None,
-    model: ModelName = "smollm2-135m",
+    model: Annotated[str | None, typer.Option(help=text("cli.bench.model"))] = None,
     prompts: Annotated[Path | None, typer.Option(help=text("cli.bench.prompts"))] = None,
     max_new_tokens: Budget = None,
     dtype: Annotated[list[str] | None, typer.Option(help=text("cli.bench.dtype"))] = None,
@@ -54,7 +56,7 @@ def bench_command(
         if any((quick, headline, resume, sample, output, len(dtype or ()) > 1)):
             raise InputError(text("cli.error.no_suite"))
         job = jobs.Job(
-            model=model,
+            model=model or jobs.Job.model,
             decoder=decoder or "recap",
             knobs=knob_settings(knob or []),
             max_new_tokens=FIRST_LOOK_TOKENS if max_new_tokens is None else max_new_tokens,
@@ -63,6 +65,7 @@ def bench_command(
         )
         return _look(job, prompts)
     _check_suite(suite, decoder is not None, max_new_tokens)
+    model = model or MODELS.get(suite, jobs.Job.model)
     _check_given(suite, prompts, dtype or [])
     if resume and output is None:
         raise InputError(text("cli.error.resume"))
@@ -88,14 +91,19 @@ def bench_command(
 
 def _asked(suite: str, path: Path, sample: int) -> tuple[tuple[Prompt, ...], str, str]:
     """The first ``sample`` prompts of each kind (0: all) of a suite, a name and a digest of all;
-    ``path`` is a file that others read but ``recurrent``, which has questions of its own."""
-    if suite != "recurrent":
-        every, name, digest = read_prompts(path), path.name, file_sha256(path)
-    else:
+    ``path`` is a file for suites that have no questions of their own."""
+    if suite == "recurrent":
         from specviz.bench import questions
 
         every, name = questions.prompts(), questions.NAME
         digest = questions.digest(every)
+    elif suite == "vlm":
+        from specviz.bench import vlm_prompts
+
+        every, name = vlm_prompts.prompts(), vlm_prompts.NAME
+        digest = vlm_prompts.digest(every)
+    else:
+        every, name, digest = read_prompts(path), path.name, file_sha256(path)
     return first_of_each(every, sample) if sample else every, name, digest
 
 
@@ -119,8 +127,8 @@ def _check_suite(suite: str, rows: bool, max_new_tokens: int | None) -> None:
 
 def _check_given(suite: str, prompts: Path | None, dtypes: list[str]) -> None:
     """Raises InputError for prompts or dtypes that the suite does not measure."""
-    if suite == "recurrent" and (prompts is not None or len(dtypes) > 1):
-        raise InputError(text("cli.error.suite_recurrent"))
+    if suite in OWN_PROMPTS and (prompts is not None or len(dtypes) > 1):
+        raise InputError(text("cli.error.suite_own_prompts", suite=suite))
     if suite in ONE_DTYPE and len(dtypes) > 1:
         raise InputError(text("cli.error.suite_dtype", suite=suite))
 
@@ -182,6 +190,10 @@ def _suite(plan: Plan) -> Suite:
         from specviz.bench.window import WindowSuite
 
         return WindowSuite(plan)
+    if plan.suite == "vlm":
+        from specviz.bench.vlm import Pictures
+
+        return Pictures(plan)
     from specviz.bench.recap import Suite
 
     return Suite(plan)

@@ -24,5 +24,7 @@ def memory_command(
         path.unlink()
         typer.echo(text("cli.memory.cleared", path=path))
         return
-    for line in terminal.memory_lines(len(memory), memory.nbytes, memory.model, memory.scope):
+    deeper = sum(len(part) for part in memory.deeper)
+    facts = (len(memory), memory.nbytes, memory.model, memory.scope, deeper)
+    for line in terminal.memory_lines(*facts):
         typer.echo(line)

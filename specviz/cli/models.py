@@ -36,6 +36,8 @@ def _list() -> None:
         typer.echo(f"{'':18} {entry.source}")
         state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
         typer.echo(f"{'':18} {entry.problem() or text(state)}")
+        if "image" in entry.supports:
+            typer.echo(f"{'':18} {text('cli.model.image')}")
         for line in badge(registry.results(entry.label), entry.digest(), entry.dtypes):
             typer.echo(f"{'':18} {literal(line)}")
         if head := heads.own(entry.label):

@@ -23,7 +23,15 @@ from specviz.cli.command import (
     Refused,
     command,
 )
-from specviz.options import knob_settings, refuse_sampling, with_cut, with_memory, with_prompt
+from specviz.options import (
+    knob_settings,
+    refuse_sampling,
+    with_cut,
+    with_memory,
+    with_pictures,
+    with_prompt,
+    with_talk,
+)
 from specviz.recorder import Meter, check_writable, record
 from specviz.trace import Trace
 from specviz.views import terminal
@@ -31,11 +39,14 @@ from specviz.views import terminal
 
 @command.command("run", help=text("cli.run"))
 def run_command(
+    options: typer.Context,
     decoder: Decoder = "recap",
     model: ModelName = "smollm2-135m",
     prompt: Annotated[str | None, typer.Option(help=text("cli.run.prompt"))] = None,
     document: Annotated[Path | None, typer.Option(help=text("cli.run.document"))] = None,
     question: Annotated[str | None, typer.Option(help=text("cli.run.question"))] = None,
+    image: Annotated[list[Path] | None, typer.Option(help=text("cli.run.image"))] = None,
+    after: Annotated[Path | None, typer.Option(help=text("cli.run.after"))] = None,
     cut: Annotated[str | None, typer.Option(help=text("cli.run.cut"))] = None,
     context: Annotated[int | None, typer.Option(help=text("cli.run.context"))] = None,
     system: Annotated[str | None, typer.Option(help=text("cli.run.system"))] = None,
@@ -70,6 +81,11 @@ def run_command(
         scope=scope,
     )
     job = with_cut(_asked(job, prompt, document, question), cut, context)
+    job = with_pictures(job, image or ())
+    if after is not None:
+        source = options.get_parameter_source("model")
+        chosen = source is not None and source.name != "DEFAULT"
+        job = with_talk(job, after, model if chosen else None)
     if memory is not None:
         job = with_memory(job, memory)
     for path, endings in ((output, TRACE_ENDINGS), (memory, ())):
@@ -98,8 +114,8 @@ def _show(trace: Trace, output: Path | None) -> None:
     assert run is not None
     for line in (terminal.heading(run.header), "", terminal.answer(trace, run), ""):
         typer.echo(line)
-    for note in run.header.notes:
-        typer.echo(terminal.literal(note))
+    for line in (*terminal.pictures(run.header), *run.header.notes):
+        typer.echo(terminal.literal(line))
     for line in terminal.figures(trace):
         typer.echo(line)
     if output is not None:

@@ -16,13 +16,16 @@ from specviz.models.base import InputError
 from specviz.recorder import check_writable
 from specviz.trace import TraceError
 from specviz.tracefile import load as load_trace
-from specviz.views import candidates, memory_table, rejects, steps, terminal
+from specviz.views import candidates, image_effect, memory_table, rejects, steps, terminal
 from specviz.views.inspector import inspect
 from specviz.views.settled import round_lines
 from specviz.views.sight import step_lines
 
 EXPORT_ENDINGS = (".html", ".csv")
-TABLES = {"rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table}
+TABLES = {
+    "rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table,
+    "pictures": image_effect,
+}  # fmt: skip
 
 
 @command.command("replay", help=text("cli.replay"))
@@ -80,7 +83,7 @@ def export_command(
     path: TraceFile,
     output: Annotated[Path, typer.Option("--output", "-o", help=text("cli.export.output"))],
     table: Annotated[
-        Literal["rejects", "steps", "candidates", "memory"] | None,
+        Literal["rejects", "steps", "candidates", "memory", "pictures"] | None,
         typer.Option(help=text("cli.export.table")),
     ] = None,
 ) -> None:
@@ -98,5 +101,7 @@ def export_command(
             run = trace.run("decoder")
             decoder = terminal.literal(run.header.decoder) if run else ""
             typer.echo(text("cli.export.no_memory", decoder=decoder), err=True)
+        if table == "pictures" and not trace.probes:
+            typer.echo(text("cli.export.no_probe"), err=True)
     write_whole(output, content.encode())
     typer.echo(text("cli.exported", path=output))

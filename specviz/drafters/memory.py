@@ -7,23 +7,21 @@ adjacency matrix) and RECAP (three levels, persistent and request-local).
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from specviz.drafters.base import Draft
+from specviz.drafters.snapshot import ARRAYS as ARRAYS
+from specviz.drafters.snapshot import Deep
+from specviz.drafters.snapshot import Snapshot as Snapshot
 from specviz.evidence import Written
-from specviz.files import write_whole
 from specviz.models.base import InputError, Model, Scores
 from specviz.trace import Header, Step
 from specviz.tree import DraftTree
 
-ARRAYS = ("tokens", "ids", "logps", "entropies", "accepted")
 _UNIT = 1e4  # log-probabilities are kept to four decimals, so integers hold them exactly
 
 
@@ -66,83 +64,21 @@ def make_row(
     return Row(tuple(ids), tuple(logps), probs, round(min(max(entropy, 0.0), 1.0), 4), written)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """The lasting single-token memory as plain arrays, for one model and one scope.
-
-    ``tokens`` int32 [n]; ``ids`` int32 [n, k]; ``logps`` int32 [n, k] in 1e-4 nats; ``entropies``
-    int32 [n] in 1e-4; ``accepted`` int32 [n], 1 where the writer's branch was. ``model``: the key
-    of the weights that spoke (see ``model_key``); ``scope``: the isolation boundary it belongs to.
-    """
-
-    model: str
-    tokens: np.ndarray
-    ids: np.ndarray
-    logps: np.ndarray
-    entropies: np.ndarray
-    accepted: np.ndarray
-    scope: str = ""
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(getattr(self, name).nbytes for name in ARRAYS)
-
-    def save(self, path: str | Path) -> None:
-        """Write the snapshot; the file appears whole or not at all."""
-        packed = io.BytesIO()
-        np.savez_compressed(
-            packed,
-            version=np.array(1),
-            model=np.array(self.model),
-            scope=np.array(self.scope),
-            **{name: getattr(self, name) for name in ARRAYS},
-        )
-        write_whole(path, packed.getvalue())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Snapshot:
-        """Read a snapshot; raises InputError when the file is not one."""
-        try:
-            with np.load(path, allow_pickle=False) as data:
-                if int(data["version"]) != 1:
-                    raise InputError(
-                        f"{Path(path).name} holds a memory of version {int(data['version'])}, "
-                        "this specviz reads version 1: start with an empty memory."
-                    )
-                arrays = {name: data[name].astype(np.int32) for name in ARRAYS}
-                snapshot = cls(model=str(data["model"]), scope=str(data["scope"]), **arrays)
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile, EOFError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"{Path(path).name} is not a saved memory: choose a file that specviz wrote, "
-                "or none to start empty."
-            ) from error
-        n = len(snapshot.tokens)
-        shape = snapshot.ids.shape
-        if (
-            shape != snapshot.logps.shape
-            or len(shape) != 2
-            or any(len(getattr(snapshot, name)) != n for name in ARRAYS)
-        ):
-            raise InputError(f"{Path(path).name} is damaged: its arrays have unequal lengths.")
-        return snapshot
-
-
 def model_key(model: Model | Header, entropy: str) -> str:
     """What a lasting memory belongs to: weights, their arithmetic, the kind of entropy kept."""
     return f"{model.digest}/{model.dtype}/{entropy}"
 
 
 class Level:
-    """One level: rows by key of ``order`` tokens."""
+    """One level: rows by key of ``order`` tokens.
+
+    Keys never hold a ``blocked`` id: what follows the placeholder of a picture depends on the
+    picture, and all placeholders are the same token.
+    """
 
     def __init__(self, order: int) -> None:
         self.order = order
+        self.blocked: frozenset[int] = frozenset()
         self.rows: dict[tuple[int, ...], Row] = {}
 
     def __len__(self) -> int:
@@ -160,39 +96,52 @@ class Level:
         """Overwrite rows; within the batch the first writer of a key wins."""
         fresh: dict[tuple[int, ...], Row] = {}
         for context, row in contexts:
-            if len(context) >= self.order:
-                fresh.setdefault(tuple(context[-self.order :]), row)
+            key = tuple(context[-self.order :])
+            if len(context) >= self.order and self.blocked.isdisjoint(key):
+                fresh.setdefault(key, row)
         self.rows.update(fresh)
 
     def snapshot(self, model: str) -> Snapshot:
         """The rows of a single-token level as plain arrays, in order of key."""
+        rows = self.pack()
+        return Snapshot(
+            model, rows.tokens[:, 0], rows.ids, rows.logps, rows.entropies, rows.accepted
+        )
+
+    def pack(self) -> Deep:
+        """The rows as plain arrays, in order of key."""
         keys = sorted(self.rows)
         rows = [self.rows[k] for k in keys]
         width = max((len(r.ids) for r in rows), default=0)
-        return Snapshot(
-            model,
-            np.array([k[0] for k in keys], dtype=np.int32),
+        logps = [[round(v * _UNIT) for v in r.logps] for r in rows]
+        return Deep(
+            np.array(keys, dtype=np.int32).reshape(len(rows), self.order),
             np.array([r.ids for r in rows], dtype=np.int32).reshape(len(rows), width),
-            np.array([[round(v * _UNIT) for v in r.logps] for r in rows], dtype=np.int32).reshape(
-                len(rows), width
-            ),
+            np.array(logps, dtype=np.int32).reshape(len(rows), width),
             np.array([round(r.entropy * _UNIT) for r in rows], dtype=np.int32),
             np.array([r.written.accepted for r in rows], dtype=np.int32),
         )
 
     def restore(self, snapshot: Snapshot, vocab_size: int) -> None:
-        """Take over a snapshot's rows; rows that name tokens outside the vocabulary are refused."""
-        if len(snapshot) and (
-            min(snapshot.tokens.min(), snapshot.ids.min()) < 0
-            or max(snapshot.tokens.max(), snapshot.ids.max()) >= vocab_size
+        """Take over the single-token rows of a snapshot; see ``unpack``."""
+        columns = {name: getattr(snapshot, name) for name in ARRAYS}
+        self.unpack(Deep(**{**columns, "tokens": snapshot.tokens[:, None]}), vocab_size)
+
+    def unpack(self, packed: Deep, vocab_size: int) -> None:
+        """Take over rows; those that name tokens outside the vocabulary are refused."""
+        if len(packed) and (
+            min(packed.tokens.min(), packed.ids.min()) < 0
+            or max(packed.tokens.max(), packed.ids.max()) >= vocab_size
         ):
             raise InputError("The saved memory names tokens that this model does not have.")
-        columns = (getattr(snapshot, name).tolist() for name in ARRAYS)
-        for token, ids, logps, entropy, accepted in zip(*columns, strict=True):
+        columns = (getattr(packed, name).tolist() for name in ARRAYS)
+        for key, ids, logps, entropy, accepted in zip(*columns, strict=True):
+            if not self.blocked.isdisjoint(key):
+                continue
             values = tuple(v / _UNIT for v in logps)
             probs = tuple(math.exp(v) for v in values)
             written = Written(step=-2, node=0, accepted=bool(accepted))
-            self.rows[(token,)] = Row(tuple(ids), values, probs, entropy / _UNIT, written)
+            self.rows[tuple(key)] = Row(tuple(ids), values, probs, entropy / _UNIT, written)
 
 
 def verified_rows(

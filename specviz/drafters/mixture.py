@@ -63,6 +63,7 @@ class Settings:
         choices=("none", "level1", "all"),
     )
     rejected: bool = knob(True, "Refused branches update the memory too.")
+    turns: bool = knob(False, "Levels 2 and 3 stay over the turns of one talk.")
     repeats: int = knob(2, "How often one edge may repeat on a branch; 0: no limit.", 0, 8)
 
 

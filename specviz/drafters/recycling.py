@@ -7,7 +7,7 @@ prediction is written back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -51,6 +51,7 @@ class Recycler:
         self._vocab = 0
         self._discount = list(HIT_MASS)
         self._costs: Curve | None = None
+        self._carried = False  # whether levels 2 and 3 hold what an earlier turn of the talk wrote
 
     # The request
 
@@ -79,12 +80,18 @@ class Recycler:
             model.eos_ids,
         )
         self._discount = list(HIT_MASS)
+        self._block(model.blocked_ids)
         self._step = 0
         for order, level in self._levels.items():
-            if order > 1:  # what knows its context belongs to one request
+            if order > 1 and not self._carried:  # what knows its context belongs to one request
                 level.rows.clear()
         self._spans = SpanIndex(2, 8, model.blocked_ids)
         self._seed(prompt, scores.positions, scores.top_ids, scores.top_logps, scores.entropies)
+
+    def _block(self, ids: Iterable[int]) -> None:
+        """From now on no level takes a key that holds one of ``ids``."""
+        for level in self._levels.values():
+            level.blocked = frozenset(ids)
 
     def _seed(
         self,
@@ -240,35 +247,59 @@ class Recycler:
     # What lasts
 
     def snapshot(self) -> Snapshot | None:
-        """The single-token level as plain data, None when it is switched off."""
-        level = self._levels.get(1)
-        return None if level is None else level.snapshot(self._model)
+        """The single-token level as plain data, and with the knob ``turns`` the deeper ones; None
+        when all of that is switched off."""
+        deeper = tuple(self._levels[n].pack() for n in self._kept if n > 1)
+        if not self._kept:
+            return None
+        return replace(self._levels.get(1, Level(1)).snapshot(self._model), deeper=deeper)
+
+    @property
+    def _kept(self) -> tuple[int, ...]:
+        """The levels that outlive a request, the shortest keys first."""
+        return tuple(n for n in sorted(self._levels) if n == 1 or self.settings.turns)
 
     def restore(self, data: Snapshot, model: Model | Header) -> None:
-        """Take over the single-token level; raises InputError when other weights filled it."""
+        """Take over what lasts; raises InputError when other weights filled it."""
         if data.model != model_key(model, self.settings.entropy):
             raise InputError(
                 "The saved memory was made with other weights, another dtype or another kind of "
                 "entropy: clear it or choose the model that it belongs to."
             )
         self._model = data.model
+        self._block(model.blocked_ids)
         if 1 in self._levels:
             self._levels[1].restore(data, model.vocab_size)
+        for part in data.deeper:
+            if part.order in self._kept:
+                self._levels[part.order].unpack(part, model.vocab_size)
+                self._carried = True
 
     def fold(self, event: Header | Prefill | Step) -> None:
-        """Write into the single-token level what the recorded run wrote there."""
+        """Write into the levels that last what the recorded run wrote there."""
         if isinstance(event, Header):
             self._model = model_key(event, self.settings.entropy)
             self._vocab, self._prompt = event.vocab_size, event.tokens
+            self._block(event.blocked_ids)
         elif isinstance(event, Prefill):
             rows = event.rows
-            self._seed(self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, True)
-        elif 1 in self._levels:
+            only_lasting = not self.settings.turns
+            self._seed(
+                self._prompt, rows.positions, rows.ids, rows.logps, rows.entropies, only_lasting
+            )
+            self._tail = (*self._prompt, event.token)[-3:]
+        else:
             draft, scores, walk = verification(event)
-            found = verified_rows(
+            written = verified_rows(
                 draft, scores, walk, event.index, self.settings.rejected, self._vocab
             )
-            self._levels[1].write([((event.nodes[n].token,), row) for n, row in found])
+            entries = [
+                ((*self._tail, *(draft.tree.tokens[i] for i in draft.tree.path(n)[1:]))[-3:], row)
+                for n, row in written
+            ]
+            for level in self._kept:
+                self._levels[level].write(entries)
+            self._tail = (*self._tail, *event.emitted)[-3:]
 
 
 class Recycling:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from specviz.models import heads, smollm2, tiny_raven, toy
+from specviz.models import heads, smol_boards, smollm2, tiny_raven, toy
 from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
@@ -30,7 +30,7 @@ class Entry:
     label: str
     title: str
     load: Callable[[str, str], Model]
-    kind: Literal["toy", "text"] = "text"
+    kind: Literal["toy", "text", "image"] = "text"
     licence: str = ""
     size: str = ""
     source: str = ""
@@ -49,6 +49,12 @@ class Entry:
 
 def _toy(device: str, dtype: str) -> Model:
     return toy.rhyme_model("toy")
+
+
+def _toy_signs(device: str, dtype: str) -> Model:
+    from specviz.models.toy_signs import SignsModel
+
+    return SignsModel()
 
 
 def _smollm2_hub(device: str, dtype: str) -> Model:
@@ -101,6 +107,19 @@ BUILT_IN: dict[str, Entry] = {
             mean=tiny_raven.mean,
         ),
         Entry(
+            label=smol_boards.LABEL,
+            title="Smol Boards (image-text, embedded)",
+            load=smol_boards.load,
+            kind="image",
+            licence="Apache-2.0",
+            size=smol_boards.SIZE,
+            source="specviz itself, see specviz.training.vlm, on SmolLM2 135M Instruct",
+            install=smollm2.FIX,
+            digest=smol_boards.digest,
+            supports=TREE | {"image"},
+            problem=smol_boards.problem,
+        ),
+        Entry(
             label="huginn-0125",
             title="Huginn 0125 (recurrent depth)",
             load=_huginn,
@@ -120,6 +139,18 @@ BUILT_IN: dict[str, Entry] = {
             size="a table of counts",
             source="specviz itself",
             digest=lambda: toy.rhyme_model("toy").digest,
+            dtypes={"cpu": "float64"},
+        ),
+        Entry(
+            label="toy-signs",
+            title="Coloured signs (toy that sees, no weights)",
+            load=_toy_signs,
+            kind="toy",
+            supports=TREE | {"image"},
+            licence="Apache-2.0",
+            size="a table of counts",
+            source="specviz itself",
+            digest=lambda: _toy_signs("cpu", "float64").digest,
             dtypes={"cpu": "float64"},
         ),
     )

@@ -37,14 +37,16 @@ class HFModel:
 
     def __init__(self, net: Any, tokenizer: Any, *, label: str, digest: str) -> None:
         facts = Facts.of(net, tokenizer, label)
-        # On a GPU the stock kernels read the mask themselves; copying heads costs little there.
-        if net.config._attn_implementation == "sdpa" and net.device.type == "cpu":
-            net.set_attn_implementation(GROUPED)
         self.net = net
+        self.language = self._language(net)
+        self.place = place(net)
+        # On a GPU the stock kernels read the mask themselves; copying heads costs little there.
+        if self.attention == "sdpa" and self.place.type == "cpu":
+            self.language.set_attn_implementation(GROUPED)
         self.label = label
         self.digest = digest
-        self.device = str(net.device)
-        self.hardware = hardware(net.device)
+        self.device = str(self.place)
+        self.hardware = hardware(self.place)
         self.dtype = str(net.dtype).removeprefix("torch.")
         self.supports = frozenset({"tree", "rollback", "head"})
         self.codec = TextCodec(tokenizer, label)
@@ -61,6 +63,15 @@ class HFModel:
         self._costs: dict[int, Costs] = {}
         # Some modules keep a value from one pass to the next, so passes take turns.
         self._lock = RLock()
+
+    @property
+    def attention(self) -> str:
+        """The attention that passes go through, by transformers' name for it."""
+        return str(self.language.config._attn_implementation)
+
+    def _language(self, net: Any) -> Any:
+        """The part of ``net`` that passes go through."""
+        return net
 
     def encode(self, messages: Sequence[Message]) -> Inputs:
         """Apply the chat template with every text inert; see ``TextCodec.encode``."""
@@ -99,7 +110,7 @@ class HFModel:
         return {
             "digest": self.digest, "dtype": self.dtype, "device": self.hardware,
             "packed": self.packed, "torch": torch.__version__, "transformers": TRANSFORMERS,
-            "attention": self.net.config._attn_implementation,
+            "attention": self.attention,
         }  # fmt: skip
 
     def cache(self, reserve: int = 0) -> BufferCache:
@@ -137,24 +148,37 @@ class HFModel:
         """Logits, and the inputs [1, rows, hidden] of ``layers`` by number."""
         base = cache.length
         positions = base + np.array(tree.depths)
-        ids = torch.tensor([tree.tokens], device=self.net.device)
+        ids = torch.tensor([tree.tokens], device=self.place)
         wanted: int | torch.Tensor = 0
         if keep is not None:
-            wanted = torch.tensor(keep, dtype=torch.long, device=self.net.device)
+            wanted = torch.tensor(keep, dtype=torch.long, device=self.place)
         with self._lock, torch.inference_mode():
             try:
-                out = self.net(
-                    input_ids=ids,
-                    attention_mask=self._masks(base, tree, positions),
-                    position_ids=torch.from_numpy(positions)[None].to(self.net.device),
-                    cache=cache,
-                    use_cache=True,
-                    logits_to_keep=wanted,
-                    output_hidden_states=list(layers) or False,
-                )
+                masks = self._masks(base, tree, positions)
+                return self._forward(cache, ids, masks, positions, wanted, layers)
             except BaseException:
                 cache.rewind()
                 raise
+
+    def _forward(
+        self,
+        cache: BufferCache,
+        ids: torch.Tensor,
+        masks: torch.Tensor | dict[str, torch.Tensor],
+        positions: np.ndarray,
+        wanted: int | torch.Tensor,
+        layers: Sequence[int],
+    ) -> tuple[torch.Tensor, Any]:
+        """The network itself: token ``ids`` [1, rows] that stand at ``positions`` [rows]."""
+        out = self.net(
+            input_ids=ids,
+            attention_mask=masks,
+            position_ids=torch.from_numpy(positions)[None].to(self.place),
+            cache=cache,
+            use_cache=True,
+            logits_to_keep=wanted,
+            output_hidden_states=list(layers) or False,
+        )
         return out.logits[0], out.hidden_states
 
     def _masks(
@@ -174,12 +198,21 @@ class HFModel:
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def _additive(self, seen: np.ndarray) -> torch.Tensor:
-        dtype, device = self.net.dtype, self.net.device
+        dtype, device = self.net.dtype, self.place
         mask = torch.zeros(seen.shape, dtype=dtype, device=device)
         hidden = torch.from_numpy(~seen).to(device)
         mask = mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
-        grouped = self.net.config._attn_implementation == GROUPED
+        grouped = self.attention == GROUPED
         return fold_mask(mask, self._groups) if grouped else mask
+
+
+def place(net: Any) -> torch.device:
+    """Where passes begin and end; weights of a spread network may lie elsewhere in between."""
+    spread = getattr(net, "hf_device_map", None)
+    if not spread or len(spread) < 2:
+        return torch.device(net.device)
+    real = [d for d in spread.values() if d not in ("cpu", "disk")]
+    return torch.device(real[0] if real else "cpu")
 
 
 def hardware(device: torch.device) -> str:

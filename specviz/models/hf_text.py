@@ -45,7 +45,7 @@ class TextCodec:
         prefix: tuple[int, ...] = ()
         if not self.tokenizer.chat_template:
             template, prefix = PLAIN, self._prefix()
-            notes = (f"{self.label} has no chat template: the text is given to it as it is.",)
+            notes = (self._untemplated(),)
         continues = messages[-1].role == "assistant"
         try:
             with self._lock:
@@ -59,7 +59,7 @@ class TextCodec:
                 )
         except TemplateError as error:
             raise InputError(
-                f"The chat template of {self.label} refuses these messages ({_short(error)}): "
+                f"The chat template of {self.label} refuses these messages ({short(error)}): "
                 "leave out the system message, or begin with a user message."
             ) from error
         return Inputs((*prefix, *ids), notes)
@@ -80,6 +80,9 @@ class TextCodec:
                 return_offsets_mapping=True,
             )
         return tuple(end for _, end in found["offset_mapping"])
+
+    def _untemplated(self) -> str:
+        return f"{self.label} has no chat template: the text is given to it as it is."
 
     def _check(self, messages: Sequence[Message]) -> None:
         if not messages or not any(m.text.strip() for m in messages):
@@ -154,5 +157,6 @@ def _byte_characters() -> Iterator[str]:
             spare += 1
 
 
-def _short(error: Exception) -> str:
+def short(error: Exception) -> str:
+    """The beginning of what ``error`` says, on one line."""
     return " ".join(str(error).split())[:120].rstrip(".")

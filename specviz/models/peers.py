@@ -16,9 +16,10 @@ import torch
 from transformers import GenerationConfig
 
 from specviz.models import registry
-from specviz.models.base import Model, Unsupported
+from specviz.models.base import Inputs, Model, Unsupported
 from specviz.models.hf import HFModel
 from specviz.models.hf_attention import GROUPED
+from specviz.models.vision import VisionModel
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class Peer:
     def __init__(self, model: HFModel) -> None:
         self.model = model
         self._net = model.net
-        if self._net.config._attn_implementation == GROUPED:
-            self._net.set_attn_implementation("sdpa")
+        if model.attention == GROUPED:
+            model.language.set_attn_implementation("sdpa")
         # Whatever the checkpoint's own configuration brings (sampling, penalties) is left out.
         ends = sorted(model.eos_ids)
         self._net.generation_config = GenerationConfig(
@@ -52,21 +53,29 @@ class Peer:
         )
 
     def generate(
-        self, tokens: Sequence[int], max_new_tokens: int, prompt_lookup: int = 0
+        self,
+        tokens: Sequence[int],
+        max_new_tokens: int,
+        prompt_lookup: int = 0,
+        pixels: Any = None,
     ) -> Generated:
         """Continue the prompt ``tokens`` greedily; stops after an end token like our loop.
 
         ``prompt_lookup``: guess so many tokens per pass by transformers' prompt lookup, 0: none.
+        ``pixels``: those of the request, of an image-text model. Prompt lookup copies placeholders
+        of pictures from the prompt like any other token, and the network then misses their
+        features: there no placeholder may be said.
         """
-        ids = torch.tensor([list(tokens)], device=self._net.device)
+        given = self._given(tokens, pixels)
         clock = _Clock(self._synchronize)
         options: dict[str, Any] = {"prompt_lookup_num_tokens": prompt_lookup or None}
+        if prompt_lookup and pixels and isinstance(self.model, VisionModel):
+            options["suppress_tokens"] = [self.model.family.placeholder]
         self._synchronize()
         started = perf_counter()
         with torch.inference_mode():
             out = self._net.generate(
-                input_ids=ids,
-                attention_mask=torch.ones_like(ids),
+                **given,
                 max_new_tokens=max_new_tokens,
                 streamer=clock,
                 **options,
@@ -79,6 +88,12 @@ class Peer:
             prefill_seconds=clock.time - started,
             decode_seconds=ended - clock.time,
         )
+
+    def _given(self, tokens: Sequence[int], pixels: Any) -> dict[str, torch.Tensor]:
+        if isinstance(self.model, VisionModel):
+            return self.model.given(Inputs(tuple(tokens), pixels=pixels))
+        ids = torch.tensor([list(tokens)], device=self._net.device)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
     def _synchronize(self) -> None:
         if self._net.device.type == "cuda":
@@ -114,7 +129,11 @@ def beside(model: Model) -> Peer:
         raise Unsupported(f"The weights of {model.label} cannot serve transformers beside ours.")
     shared = {id(t): t for t in (*model.net.parameters(), *model.net.buffers())}
     net = deepcopy(model.net, shared)
-    return Peer(HFModel(net, model.codec.tokenizer, label=model.label, digest=model.digest))
+    about = {"label": model.label, "digest": model.digest}
+    if isinstance(model, VisionModel):
+        processor = model.family.processor
+        return Peer(VisionModel(net, model.codec.tokenizer, processor, **about))
+    return Peer(HFModel(net, model.codec.tokenizer, **about))
 
 
 def load(label: str, device: str = "auto", dtype: str = "auto") -> Peer:

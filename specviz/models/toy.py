@@ -77,7 +77,9 @@ class ToyModel:
         self.supports = supports
         self.vocab_size = len(pieces)
         self.digest = hashlib.sha256(b"\0".join(self.pieces) + label.encode()).hexdigest()[:16]
-        self._by_bytes = {p: i for i, p in enumerate(pieces) if i not in eos_ids}
+        self._by_bytes = {
+            p: i for i, p in enumerate(pieces) if i not in eos_ids and i not in blocked_ids
+        }
         self._longest = max(map(len, pieces))
 
     def encode(self, messages: Sequence[Message]) -> Inputs:
@@ -136,13 +138,13 @@ class ToySession:
     def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
         """Read the prompt in chunks of 512; returns the captured rows."""
         assert not self._columns, "prefill needs an empty cache"
-        tokens = inputs.tokens
+        tokens = self._merged(inputs.tokens, inputs.pixels)
         for start in range(0, len(tokens), CHUNK):
             done = min(start + CHUNK, len(tokens))
             self._columns += [(tokens[i], i) for i in range(start, done)]
             self._committed = done
             yield Progress(stage="prefill", done=done, total=len(tokens))
-        rows = prompt_rows(tokens, self.capture)
+        rows = prompt_rows(inputs.tokens, self.capture)
         contexts = [tokens[: p + 1] for p in rows]
         return self._scores(contexts, [None] * len(rows), rows)
 
@@ -173,10 +175,11 @@ class ToySession:
 
     def score(self, tokens: Sequence[int], pixels: Any = None) -> Generator[Progress, None, Scores]:
         """Scores after every prefix of ``tokens``."""
-        tokens = tuple(tokens)
         yield Progress(stage="check", done=0, total=len(tokens))
-        contexts = [tokens[: i + 1] for i in range(len(tokens))]
-        return self._scores(contexts, [i - 1 for i in range(len(tokens))], range(len(tokens)))
+        merged = self._merged(tuple(tokens), pixels)
+        contexts = [merged[: i + 1] for i in range(len(tokens))]
+        parents = [i - 1 for i in range(len(tokens))]
+        return self._scores(contexts, parents, range(len(tokens)), tokens)
 
     def close(self) -> None:
         """Forget the cache."""
@@ -184,12 +187,20 @@ class ToySession:
         self._committed = 0
         self._tree = None
 
+    def _merged(self, tokens: tuple[int, ...], pixels: Any) -> tuple[int, ...]:
+        """What the columns of a prompt hold: its tokens; a toy that sees puts pictures there."""
+        assert pixels is None, "this session reads no pictures"
+        return tokens
+
     def _scores(
         self,
         contexts: Sequence[tuple[int, ...]],
         parents: Sequence[int | None],
         positions: Sequence[int],
+        tokens: Sequence[int] | None = None,
     ) -> Scores:
+        """``tokens``: those of the rows where a context may end in something else."""
+        tokens = [c[-1] for c in contexts] if tokens is None else tokens
         logits = [np.asarray(self.model.logits(c), dtype=np.float64) for c in contexts]
         logits = [np.maximum(row, row.max() + LEAST_LOGP) for row in logits]
         lses = [_logsumexp(row) for row in logits]
@@ -200,8 +211,8 @@ class ToySession:
             for row, lse, top in zip(logits, lses, tops, strict=True)
         ]
         owns = [
-            None if p is None or p < 0 else round(float(logits[p][c[-1]] - lses[p]), 4)
-            for c, p in zip(contexts, parents, strict=True)
+            None if p is None or p < 0 else round(float(logits[p][t] - lses[p]), 4)
+            for t, p in zip(tokens, parents, strict=True)
         ]
         entropies = None
         if self.capture.full_entropy:

@@ -146,6 +146,19 @@ class Actions:
         visit.shown = run_id
         return message, self.cards(visit), run_id, line
 
+    def retell(self, visit: Visit, trace: Trace, start: int | None) -> tuple[str, str]:
+        """player, downloads once more is known about the run that is shown: ``trace`` is all of it,
+        to be shown at step ``start``. An example stays as it is for everybody else."""
+        run_id = new_run_id()
+        message = self._packed(trace, run_id, start, audited=not audit(trace))
+        self.desk.keep(visit, run_id, trace)
+        if visit.reusable == visit.shown:
+            visit.reusable = run_id
+        if visit.shown != visit.probed:
+            visit.copied = visit.shown
+        visit.shown = visit.probed = run_id
+        return message, run_id
+
     # A run
 
     def begin(self, visit: Visit, request: gr.Request, *values: Any) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,7 @@ class Answers:
         """[run_id, start] -> the stored events from there on, for the player's gaps."""
         match arguments:
             case [str(run_id), int(start), *_]:
-                return [json.loads(dumps(e)) for e in self.desk.events(run_id, start)]
+                return [player.plain(e) for e in self.desk.events(run_id, start)]
             case _:
                 return []
 

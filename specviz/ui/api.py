@@ -1,9 +1,11 @@
-"""The one documented endpoint: a prompt in, figures and text out."""
+"""The documented endpoint: a prompt and pictures in, figures and text out."""
 
 from __future__ import annotations
 
+import base64
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -11,10 +13,13 @@ import gradio as gr
 from specviz import metrics
 from specviz.catalog import text
 from specviz.jobs import Job
-from specviz.models.base import InputError
-from specviz.trace import Recording
+from specviz.models.base import InputError, Picture
+from specviz.pictures import open_picture
+from specviz.trace import Recording, UsedPicture
+from specviz.ui.callers import Callers, remembered, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
+from specviz.ui.pictures import MOST
 from specviz.ui.trust import check_model
 from specviz.views.terminal import written
 
@@ -22,8 +27,10 @@ DEFAULT = Job()
 LOG = logging.getLogger(__name__)
 
 
-def generate(decode: Decode) -> Callable[..., Any]:
-    """The endpoint's function around ``decode``."""
+def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., Any]:
+    """The endpoint's function around ``decode``; what a run with a ``scope`` learned is kept among
+    ``callers``."""
+    callers = callers or Callers()
 
     def generate(
         prompt: str,
@@ -32,10 +39,16 @@ def generate(decode: Decode) -> Callable[..., Any]:
         max_new_tokens: int = DEFAULT.max_new_tokens,
         dtype: str = DEFAULT.dtype,
         baseline: bool = DEFAULT.baseline,
+        pictures: list[str] | None = None,
+        scope: str = "",
+        request: gr.Request | None = None,
     ) -> dict[str, Any]:
         recording = Recording()
         try:
-            for event in decode(_job(prompt, decoder, model, max_new_tokens, dtype, baseline)):
+            job = _job(prompt, decoder, model, max_new_tokens, dtype, baseline)
+            job = replace(job, pictures=_pictures(pictures))
+            kept = callers.scopes(request)
+            for event in remembered(decode, job, kept, scope_name(scope)):
                 recording.add(event)
         except InputError as error:
             raise gr.Error(str(error), print_exception=False) from error
@@ -48,10 +61,41 @@ def generate(decode: Decode) -> Callable[..., Any]:
         return {
             "text": written(trace, run),
             "origins": metrics.origins(run),
+            "pictures": [_seen(each) for each in run.header.pictures],
             **metrics.summary(trace),
         }
 
     return generate
+
+
+def _pictures(files: Any) -> tuple[Picture, ...]:
+    """The pictures of a call: files in base64, or data URLs; raises InputError."""
+    if files is None:
+        return ()
+    if not isinstance(files, list) or not all(isinstance(each, str) for each in files):
+        raise InputError(text("ui.error.pictures"))
+    if len(files) > MOST:
+        raise InputError(text("ui.pictures.most", most=MOST))
+    found = []
+    for number, file in enumerate(files, start=1):
+        try:
+            # A data URL says first what it holds; the bytes tell that better.
+            raw = base64.b64decode(file.rpartition(",")[2], validate=True)
+        except ValueError as error:
+            raise InputError(text("ui.error.pictures")) from error
+        found.append(open_picture(raw, f"picture {number}"))
+    return tuple(found)
+
+
+def _seen(used: UsedPicture) -> dict[str, Any]:
+    """What became of a picture; ``tokens`` of the prompt stand for it."""
+    return {
+        "name": used.name,
+        "width": used.seen.width,
+        "height": used.seen.height,
+        "tokens": used.span[1] - used.span[0],
+        "notes": list(used.notes),
+    }
 
 
 def _job(

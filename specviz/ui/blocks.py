@@ -24,7 +24,7 @@ def plain(value: str = "", elem_id: str | None = None) -> gr.HTML:
     return gr.HTML(
         value,
         html_template='<p class="sv-plain"></p>',
-        js_on_load=_script("""
+        js_on_load=script("""
             const show = () => {
               element.querySelector('.sv-plain').textContent = props.value ?? '';
             };
@@ -42,7 +42,7 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
             '<span class="sv-status-text" role="status"></span>'
             '<progress hidden></progress></div>'
         ),
-        js_on_load=_script("""
+        js_on_load=script("""
             let newest = 0;
             const show = () => {
               const { kind, text, done, total, at } = JSON.parse(props.value);
@@ -81,7 +81,7 @@ def facts_list(elem_id: str | None = None) -> gr.HTML:
     return gr.HTML(
         facts([]),
         html_template='<dl class="sv-facts"></dl>',
-        js_on_load=_script("""
+        js_on_load=script("""
             const show = () => {
               const list = element.querySelector('.sv-facts');
               list.replaceChildren();
@@ -108,7 +108,7 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
     return gr.HTML(
         value,
         html_template='<div class="sv-gallery"></div>',
-        js_on_load=_script("""
+        js_on_load=script("""
             const show = () => {
               const { cards, current, locked } = JSON.parse(props.value);
               const gallery = element.querySelector('.sv-gallery');
@@ -172,7 +172,7 @@ def takeaway(
     return gr.HTML(
         "",
         html_template=f'<div class="sv-takeaway">{buttons}</div>',
-        js_on_load=_script(
+        js_on_load=script(
             """
             const labels = LABELS, link = LINK;
             const copy = async (button) => {
@@ -224,7 +224,7 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
     return gr.HTML(
         "",
         html_template='<div class="sv-stage"></div>',
-        js_on_load=player.bundle_js() + "\n" + _script(
+        js_on_load=player.bundle_js() + "\n" + script(
             """
             const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
               ...OPTIONS,
@@ -256,6 +256,7 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
     )
 
 
-def _script(source: str) -> str:
+def script(source: str) -> str:
+    """A component's script: ``source`` defines ``show``, which is called for every value."""
     # The first value does not count as a change, so it is shown here.
     return f"{source}\nshow();\nwatch('value', show);"

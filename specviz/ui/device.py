@@ -26,7 +26,9 @@ def decode() -> Decode:
     return wrapped
 
 
-def duration(job: jobs.Job) -> float:
+def duration(job: jobs.Job | jobs.ProbeJob) -> float:
     """Seconds of GPU to ask for, from the token budget; a shorter request waits less."""
+    if isinstance(job, jobs.ProbeJob):
+        return START_SECONDS  # two passes over prompt and answer, beside loading
     passes = job.max_new_tokens * (2 if job.baseline else 1)
     return min(MOST_SECONDS, START_SECONDS + SECONDS_PER_TOKEN * passes)

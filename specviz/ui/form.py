@@ -18,6 +18,7 @@ from specviz.models.base import InputError
 from specviz.ui.blocks import plain
 from specviz.ui.document import DocumentTab, about, document_tab, opened
 from specviz.ui.memory import room
+from specviz.ui.pictures import PictureField, check_sees, picture_field
 from specviz.ui.trust import HEAD, check_head, check_model, only_labels
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
@@ -38,6 +39,7 @@ class Form:
     model: gr.Dropdown
     prompt: gr.Textbox
     prompt_tab: gr.Tab
+    pictures: PictureField
     document: DocumentTab
     tokens: gr.Number
     dtype: gr.Dropdown
@@ -91,7 +93,15 @@ class Form:
             if found is not None:  # else the run waits for it, as ``begin`` sees
                 job = about(job, found)
         else:
-            job = Job(prompt=prompt or "", **common)
+            check_sees(visit, common["model"])
+            talk = visit.talk
+            job = Job(
+                prompt=prompt or "",
+                pictures=tuple(each.picture for each in visit.pictures),
+                history=talk.history if talk else (),
+                system=talk.system if talk else None,
+                **common,
+            )
         job.messages()  # says what is wrong with the text before anything waits or loads
         return job
 
@@ -137,7 +147,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
     about = gr.Markdown(summary(default), elem_classes="sv-about")
     model = _model(lang)
     with gr.Tabs():
-        prompt_tab, prompt = _prompt(lang)
+        prompt_tab, prompt, pictures = _prompt(lang)
         document = document_tab(lang)
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
     with gr.Row(elem_classes="sv-memory"):
@@ -166,8 +176,8 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
             knobs += own
             groups.append((name, group, bool(own)))
     form = Form(
-        decoder, model, prompt, prompt_tab, document, tokens, dtype, baseline, tuple(knobs),
-        tuple(groups), about, memory, forget,
+        decoder, model, prompt, prompt_tab, pictures, document, tokens, dtype, baseline,
+        tuple(knobs), tuple(groups), about, memory, forget,
     )  # fmt: skip
     return form, run
 
@@ -190,9 +200,9 @@ def _model(lang: str) -> gr.Dropdown:
     return model
 
 
-def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox]:
-    """Put the tab of a prompt into the tabs that are open now."""
-    with gr.Tab(text("ui.form.prompt", lang)) as tab:
+def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox, PictureField]:
+    """Put the tab of a prompt, and of pictures with it, into the tabs that are open now."""
+    with gr.Tab(text("ui.form.prompt", lang), elem_id="prompt-tab") as tab:
         prompt = gr.Textbox(
             value=text("ui.form.prompt.example", lang),
             label=text("ui.form.prompt", lang),
@@ -202,7 +212,8 @@ def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox]:
             placeholder=text("ui.form.prompt.hint", lang),
             elem_id="prompt",
         )
-    return tab, prompt
+        pictures = picture_field(first_model(), lang)
+    return tab, prompt, pictures
 
 
 def _knobs(

@@ -71,7 +71,7 @@ class Inspect:
         more = [group for groups in added.values() for group in groups]
         run = self.trace(visit).run("decoder")
         decoder = run.header.decoder if run else ""
-        groups = report.pool([*self._recorded(decoder), *self._own(visit), *more])
+        groups = report.pool([*self._recorded(decoder, visit), *self._own(visit), *more])
         mine = next((g for g in groups if g.decoder == decoder), None)
         said: list[str] = []
         for group in sorted(groups, key=lambda g: g is not mine):
@@ -80,14 +80,17 @@ class Inspect:
                 said += report_words.figures(group, self.lang)
                 said += [report_words.ending(group, self.lang)]
                 said += [report_words.unknown(group, self.lang)]
+                said += report_words.pictures(group, self.lang)
         picture = report_words.picture(mine, by, self.lang)
         titles, cells = ([""], []) if mine is None else report_words.table(mine, by, self.lang)
         return "\n".join(filter(None, said)), picture, self._table(titles, cells)
 
-    def _recorded(self, decoder: str) -> list[Group]:
+    def _recorded(self, decoder: str, visit: Visit) -> list[Group]:
+        """The examples of a decoder, but not the one of which more is known by now."""
         found: list[Group] = []
         for example in self.examples:
-            if example.decoder != decoder:
+            probed = visit.shown == visit.probed and visit.copied == f"example-{example.name}"
+            if example.decoder != decoder or probed:
                 continue
             if example.name not in self.recorded:
                 try:

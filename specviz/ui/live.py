@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from specviz.jobs import Job
+from specviz.jobs import Job, ProbeJob
 from specviz.memories import MemoryKeeper, Scopes
 from specviz.trace import Event, Finish, Header, Prefill, Progress, Step
 from specviz.ui.visit import Live
@@ -15,7 +15,7 @@ from specviz.ui.visit import Live
 INTERVAL = 0.125  # seconds between two updates of the page
 OVERLAP = 2  # events sent again, so that one lost update is healed by the next
 
-Decode = Callable[[Job], Iterator[Event]]
+Decode = Callable[[Job | ProbeJob], Iterator[Event]]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
+from specviz.ui.callers import Callers, clear_memory
 from specviz.ui.depths import depths_tab
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
@@ -21,8 +22,9 @@ from specviz.ui.inspect import Inspect
 from specviz.ui.lengths import lengths_tab
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
+from specviz.ui.talk import GoOn
 from specviz.ui.visit import Desk, Visit
-from specviz.ui.whatif import Tab, build_tab
+from specviz.ui.whatif_tab import Tab, build_tab
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
 
@@ -54,6 +56,11 @@ FOLD_IF_NARROW = f"""(status) => {{
   if (narrow && {_OPEN}) {_TOGGLE};
 }}"""
 TOGGLE = f"() => {{ {_TOGGLE}; }}"
+ASK_ON = f"""() => {{
+  if (!{_OPEN}) {_TOGGLE};
+  document.querySelector('#prompt-tab-button')?.click();
+  setTimeout(() => document.querySelector('#prompt textarea')?.focus(), 350);
+}}"""
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         with gr.Sidebar(width=300, open=False, elem_id="controls"):
             controls = _controls(lang)
         actions = Actions(desk, recorded, decode(), controls.form, lang)
-        status, stop, own = _head(lang)
+        status, stop, more, own = _head(lang)
         player = player_stage(answers.get_events, lang, elem_id="player")
         with gr.Column(elem_classes="sv-below"):
             inspect = Inspect(desk, recorded, lang)
@@ -119,24 +126,32 @@ def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.B
         handed = controls.upload.upload(actions.upload, [visit, controls.upload], shown, **AT_ONCE)
         handed.then(**summaries).then(**again)
         own.click(None, js=TOGGLE, **AT_ONCE)
+        GoOn(actions, controls.form.pictures).wire(
+            more, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
+        )
         page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
         ended = _wire_run(controls, stop, actions, visit, shown)
         ended.then(**summaries).then(**again)
         _wire_form(controls, actions, visit)
         below.whatif.wire(
             actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
-            [below.takeaway, below.facts], AT_ONCE, DEVICE,
+            [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
+        )  # fmt: skip
+        callers = Callers()
+        events.api(
+            generate(actions.decode, callers), api_name="generate",
+            api_description=text("ui.api", lang), **DEVICE,
         )  # fmt: skip
         events.api(
-            generate(actions.decode), api_name="generate",
-            api_description=text("ui.api", lang), **DEVICE,
+            clear_memory(callers), api_name="clear_memory", queue=False,
+            api_description=text("ui.api.clear", lang),
         )  # fmt: skip
     built: gr.Blocks = page.queue(max_size=QUEUE)
     return built
 
 
-def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button]:
-    """The line on top: status, Stop, and what opens the controls."""
+def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button]:
+    """The line on top: status, Stop, what asks on about a picture, and what opens the controls."""
     with gr.Row(elem_classes="sv-top"):
         gr.HTML(
             f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
@@ -147,10 +162,13 @@ def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button]:
             text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",
             min_width=70,
         )  # fmt: skip
+        more = gr.Button(
+            text("ui.more", lang), visible=False, size="sm", elem_id="ask-on", min_width=150
+        )
         own = gr.Button(
             text("ui.own", lang), variant="primary", size="sm", elem_id="own", min_width=150
         )
-    return status, stop, own
+    return status, stop, more, own
 
 
 def _controls(lang: str) -> Controls:
@@ -235,6 +253,7 @@ def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
     form.document.wire(visit, form.prompt_tab, actions.lang, AT_ONCE)
+    form.pictures.wire(visit, form.model, form.prompt, AT_ONCE)
     controls.scope.change(memory.cross, [visit, controls.scope], controls.scope_line, **AT_ONCE)
     for button in (controls.clear, form.forget):
         button.click(memory.clear, visit, controls.scope_line, **AT_ONCE)

@@ -83,7 +83,7 @@ def _rejects(inspect: Inspect) -> Pane:
     with gr.Tab(text("ui.tab.rejects", lang)) as tab:
         _note("ui.rejects.about", lang)
         with gr.Row(elem_classes="sv-filters"):
-            kinds = ("all", "known", "unknown", "lost", "never")
+            kinds = ("all", "known", "unknown", "lost", "never", "depends", "independent")
             names = [(f"ui.rejects.{name}", name) for name in kinds]
             names += [(f"view.cut.{name}", name) for name in rejects.CUTS]
             which = gr.Dropdown(

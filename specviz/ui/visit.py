@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from specviz.jobs import Job
 from specviz.memories import Scopes
+from specviz.models.base import Picture
 from specviz.trace import Recording, StoredEvent, Trace
+from specviz.ui.given import Given, Talk
 from specviz.ui.reading import Reading
 
 KEPT_RUNS = 2
@@ -44,7 +46,11 @@ class Visit:
 
     ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
     ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
-    run and was opened last. ``reading``: that of the file in the document field.
+    run and was opened last. ``reading``: that of the file in the document field. ``pictures``: of
+    the next prompt; ``replacing``: the number of the one whose place the next takes; ``talk``: the
+    turns before. ``other``: the picture that may stand in the place of one of the run that is
+    shown; ``probed``: that run since its answer was read back, ``copied``: what it was called
+    before.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -56,6 +62,12 @@ class Visit:
     own: list[str] = field(default_factory=list)
     pane: str = ""
     reading: Reading | None = None
+    pictures: tuple[Given, ...] = ()
+    replacing: int | None = None
+    talk: Talk | None = None
+    other: Picture | None = None
+    probed: str = ""
+    copied: str = ""
 
     @property
     def busy(self) -> bool:

@@ -1,6 +1,7 @@
-"""The tab "What if": repeat the shown run with one thing changed, or set a second trace beside it.
+"""The tab "What if": repeat the shown run with one thing changed, read its answer back with another
+picture, or set a second trace beside it.
 
-What is shown in the player stays; the device, Stop and the status line are shared with Run.
+The run that is shown stays; the device, Stop and the status line are shared with Run.
 """
 
 from __future__ import annotations
@@ -17,16 +18,24 @@ import gradio as gr
 from specviz.catalog import text
 from specviz.compare import compare
 from specviz.counterfactual import Outcome, change, offered, run_counterfactual
+from specviz.jobs import Job, ProbeJob
 from specviz.models.base import InputError
-from specviz.trace import Event, Trace, TraceError
+from specviz.probing import found_by, with_probe
+from specviz.trace import Event, Probe, Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import shortened
-from specviz.ui.blocks import plain, said, status
+from specviz.ui.blocks import said, status
 from specviz.ui.lines import stage_line
 from specviz.ui.live import INTERVAL, Stage, stage_of
 from specviz.ui.trust import check_trusted
 from specviz.ui.visit import Live, Visit
+from specviz.ui.whatif_picture import (
+    choices,
+    probe_job,
+    results,
+    start_step,
+)
 from specviz.views import difference
 from specviz.views.comparison import lanes
 
@@ -35,93 +44,18 @@ TABLE_ROWS = 2000
 
 @dataclass
 class Again(Live):
-    """A run of the shown trace with something changed."""
+    """A run of the shown trace with something changed; with a ``probe`` its answer is read back."""
 
     trace: Trace = field(default_factory=lambda: Trace(()))
     change: str = ""
-
-
-@dataclass(frozen=True)
-class Tab:
-    """What stands in the tab."""
-
-    change: gr.Dropdown
-    run: gr.Button
-    stop: gr.Button
-    file: gr.UploadButton
-    said: gr.HTML
-    plot: gr.Plot
-    table: gr.Dataframe
-
-    @property
-    def results(self) -> list[Any]:
-        """Outputs of a comparison."""
-        return [self.said, self.plot, self.table]
-
-    def wire(
-        self,
-        actions: Actions,
-        visit: gr.State,
-        busy: list[Any],
-        shown: list[Any],
-        at_once: dict[str, Any],
-        device: dict[str, Any],
-    ) -> None:
-        """Connect the tab. ``busy``: status, gallery, Run, Stop, Open a trace file; ``shown``: one
-        of them changes whenever another run is shown, or that run has ended."""
-        handlers = WhatIf(actions)
-        gr.on(
-            [part.change for part in shown], handlers.offer, visit,
-            [self.change, *self.results], **at_once,
-        )  # fmt: skip
-        outputs = [*busy, self.run, self.stop, self.file]
-        begun = self.run.click(
-            handlers.begin, [visit, self.change, actions.form.model, actions.form.head],
-            [*outputs, *self.results],
-            trigger_mode="once", **at_once,
-        )  # fmt: skip
-        # The Stop on top, too: either ends whatever waits or runs.
-        gr.on([self.stop.click, busy[3].click], actions.stop, visit, busy, **at_once).then(
-            handlers.stopped, visit, [self.run, self.stop, self.file, self.said], **at_once
-        )
-        begun.then(
-            handlers.run, visit, [*outputs, *self.results], show_progress="hidden",
-            api_visibility="private", **device,
-        ).then(handlers.settle, visit, outputs, **at_once)  # fmt: skip
-        self.file.upload(handlers.beside, [visit, self.file], [busy[0], *self.results], **at_once)
-
-
-def build_tab(lang: str) -> Tab:
-    """Put the tab's contents where one is open now."""
-    gr.Markdown(text("ui.whatif.about", lang), elem_classes="sv-chart-note")
-    with gr.Row(equal_height=True):
-        chosen = gr.Dropdown(
-            [], value=None, label=text("ui.whatif.change", lang), scale=4, elem_id="whatif-change"
-        )
-        run = gr.Button(
-            text("ui.whatif.run", lang), variant="primary", min_width=120, elem_id="whatif-run"
-        )
-        stop = gr.Button(
-            text("ui.stop", lang), variant="stop", visible=False, min_width=80,
-            elem_id="whatif-stop",
-        )  # fmt: skip
-        file = gr.UploadButton(
-            text("ui.whatif.file", lang), type="filepath", min_width=160, elem_id="whatif-file"
-        )
-    said = plain(elem_id="whatif-said")
-    plot = gr.Plot(show_label=False, visible=False, elem_id="whatif-lanes")
-    table = gr.Dataframe(
-        interactive=False, max_height=420, datatype="str", elem_id="whatif-table",
-        show_label=False, buttons=[], wrap=True, visible=False,
-        column_widths=["56px", "110px", "22%", "22%", "40%"],
-    )  # fmt: skip
-    return Tab(chosen, run, stop, file, said, plot, table)
+    probe: ProbeJob | None = None
 
 
 @dataclass(frozen=True)
 class WhatIf:
     """The handlers of the tab. ``busy`` in what they return stands for status, gallery, Run, Stop,
-    Open, Run again, its Stop, Compare; ``results`` for the sentences, the picture and the table."""
+    Open, Run again, its Stop, Compare; ``results`` for the sentences, the picture and both tables.
+    """
 
     actions: Actions
 
@@ -133,10 +67,13 @@ class WhatIf:
     def offer(self, visit: Visit) -> tuple[Any, ...]:
         """The changes that fit the run that is shown now, the first of them chosen, and no results:
         those were another's."""
+        if visit.shown and visit.shown == visit.probed:
+            return (KEEP,) * 5  # the same run, only that its marks are shown now
         trace = self.actions.desk.trace(visit.shown) or Trace(())
-        choices = [(text(f"whatif.{c.name}", self.lang), c.name) for c in offered(trace)]
-        first = choices[0][1] if choices else None  # an empty field does not say what it is for
-        return gr.update(choices=choices, value=first), *self._nothing()
+        found = choices(trace, self.lang)
+        found += [(text(f"whatif.{c.name}", self.lang), c.name) for c in offered(trace)]
+        first = found[0][1] if found else None  # an empty field does not say what it is for
+        return gr.update(choices=found, value=first), *self._nothing()
 
     def begin(
         self, visit: Visit, name: str | None, model: Any, head: Any, request: gr.Request
@@ -154,21 +91,23 @@ class WhatIf:
                 raise InputError(text(some, self.lang))
             # First of all: what a stranger's trace names must not even be looked for on the disk.
             check_trusted(trace, model, head, self.lang)
-            job = change(trace, (name,))
+            probe = probe_job(trace, name, visit, self.lang)
+            job = _named(trace) if probe is not None else change(trace, (name,))
         except Exception as error:
             line = self.actions.failed(error)
             return line, *(KEEP,) * 7, *self._nothing(line)
-        visit.live = Again(job, trace=trace, change=name)
+        visit.live = Again(job, trace=trace, change=name, probe=probe)
         line = stage_line(Stage("queue"), job.model, self.lang)
         return line, *self._buttons(visit, running=True), *self._nothing(line)
 
     def run(self, visit: Visit) -> Iterator[tuple[Any, ...]]:
-        """busy, results while the run goes on and when it has ended."""
+        """busy, results, player, downloads while the run goes on and when it has ended."""
         live = visit.live
         if not isinstance(live, Again) or live.started or live.ended:
-            yield (KEEP,) * 11
+            yield (KEEP,) * 14
             return
         live.started = True
+        player: tuple[Any, Any] = (KEEP, KEEP)
         try:
             stages = self._follow(live)
             with closing(stages):
@@ -179,20 +118,25 @@ class WhatIf:
                         outcome = done.value
                         break
                     shown = stage_line(stage, live.job.model, self.lang)
-                    yield shown, *(KEEP,) * 7, said(shown), KEEP, KEEP
+                    yield shown, *(KEEP,) * 7, said(shown), *(KEEP,) * 5
             # Only now: a line counts from when it was made, and those of stages came before.
             if outcome is None:
                 line = status(text("ui.whatif.stopped", self.lang), "done")
-                results = self._nothing(line)
+                found = self._nothing(line)
+            elif isinstance(outcome, Probe):
+                trace = with_probe(live.trace, outcome)
+                found = results(trace, outcome, self.lang)
+                player = self.actions.retell(visit, trace, start_step(trace, outcome))
+                line = status(text("ui.whatif.picture.done", self.lang), "done")
             else:
-                results = self._results(outcome, live.trace)
+                found = self._results(outcome, live.trace)
                 line = status(text("ui.whatif.done", self.lang), "done")
         except Exception as error:
             line = self.actions.failed(error)
-            results = self._nothing(line)
+            found = self._nothing(line)
         finally:
             live.ended = True
-        yield line, *self._buttons(visit, running=False), *results
+        yield line, *self._buttons(visit, running=False), *found, *player
 
     def stopped(self, visit: Visit) -> tuple[Any, ...]:
         """Run again, its Stop, Compare, sentences after Stop: what only waited has ended at
@@ -211,27 +155,32 @@ class WhatIf:
     def beside(self, visit: Visit, path: str | None) -> tuple[Any, ...]:
         """status, results after a second trace file was handed in."""
         if path is None:
-            return (KEEP,) * 4
+            return (KEEP,) * 5
         try:
             shown, other = self._shown(visit), load(path)
             name = shortened(Path(path).name)
             names = (text("compare.name.shown", self.lang), name)
-            results = self._compared(shown, other, names, name, "")
+            found = self._compared(shown, other, names, name, "")
         except Exception as error:
             line = self.actions.failed(error)
             return line, *self._nothing(line)
-        return status(text("ui.whatif.done", self.lang), "done"), *results
+        return status(text("ui.whatif.done", self.lang), "done"), *found
 
-    def _follow(self, live: Again) -> Generator[Stage, None, Outcome | None]:
-        """The stages of both runs, at most eight a second; returns None when Stop ended them."""
+    def _follow(self, live: Again) -> Generator[Stage, None, Outcome | Probe | None]:
+        """The stages of a probe or of both runs, at most eight a second; returns None when Stop
+        ended them."""
         stage, last = Stage("load"), -INTERVAL
-        events = run_counterfactual(live.trace, (live.change,), decode=self.actions.decode)
+        events: Generator[Event, None, Outcome | Probe]
+        if live.probe is not None:
+            events = found_by(live.probe, self.actions.decode)
+        else:
+            events = run_counterfactual(live.trace, (live.change,), decode=self.actions.decode)
         with closing(events):
             while not live.halted():
                 try:
                     event: Event = next(events)
                 except StopIteration as done:
-                    found: Outcome = done.value
+                    found: Outcome | Probe = done.value
                     return found
                 stage = stage_of(event, stage, live.job.max_new_tokens)
                 now = monotonic()
@@ -259,13 +208,14 @@ class WhatIf:
             " ".join(difference.sentences(found, lead, self.lang)),
             gr.update(value=lanes(a, b, found, names, self.lang), visible=True),
             gr.update(value={"headers": titles, "data": rows[:TABLE_ROWS]}, visible=bool(rows)),
+            gr.update(visible=False),
         )
 
     @staticmethod
     def _nothing(line: str = "") -> tuple[Any, ...]:
         """results when there are none: a status's words, and no picture of an earlier run."""
         hidden = gr.update(visible=False)
-        return said(line) if line else "", hidden, hidden
+        return said(line) if line else "", hidden, hidden, hidden
 
     def _shown(self, visit: Visit) -> Trace:
         trace = self.actions.desk.trace(visit.shown)
@@ -282,3 +232,10 @@ class WhatIf:
     def _own(running: bool) -> tuple[Any, Any, Any]:
         free = gr.update(interactive=not running)
         return free, gr.update(visible=running, interactive=True), free
+
+
+def _named(trace: Trace) -> Job:
+    """What the status line says of a probe: its model, and how long the answer is."""
+    run = trace.run("decoder")
+    assert run is not None  # it was found fit for a probe
+    return Job(model=run.header.model, max_new_tokens=len(run.tokens))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 from specviz import metrics
 from specviz.catalog import text
 from specviz.evidence import Candidate, Lookup, MemoryEvidence, WindowEvidence
-from specviz.trace import Step, Trace
+from specviz.trace import Probe, Step, Trace
 from specviz.views import sight
 from specviz.views.numbers import small
 from specviz.views.settled import settled
@@ -42,6 +43,9 @@ class Reject:
     Where a head drafted, ``known``, ``rank``, ``wanted_share`` and ``cut`` tell of what it offered
     there ("budget": the draft held likelier ones), ``share`` is its probability of the guess;
     ``distance`` is the greatest one that its guesses looked over, ``trained`` what it had learned.
+
+    Where the answer was read back with another picture, ``depends`` tells whether that would have
+    changed the wanted token in any such probe, ``instead`` into what in the first that did.
     """
 
     step: int
@@ -77,6 +81,8 @@ class Reject:
     had: str = ""
     distance: float | None = None
     trained: int | None = None
+    depends: bool | None = None
+    instead: str = ""
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
@@ -87,6 +93,7 @@ SHOWN = (
 WAVE = (*SHOWN[:7], "confidence", "age", "since", "had")  # where guesses settle in rounds
 WINDOW = (*SHOWN[:7], "share", "known", "rank", "wanted_share", "cut", "distance")
 OFFERED = {"share": "head", "known": "offered", "wanted_share": "offered_p"}  # their titles there
+PICTURE = ("depends", "instead")  # where a probe was made
 MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row", "row_accepted")
 # Never 0, only rounded to it.
 PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence", "wanted_share")
@@ -102,11 +109,13 @@ def rejects(trace: Trace) -> list[Reject]:
     position = 1
     for step in run.steps if run else ():
         position += len(step.emitted)
-        found += _of_step(step, position, pieces)
+        found += _of_step(step, position, pieces, trace.probes)
     return found
 
 
-def _of_step(step: Step, position: int, pieces: dict[int, bytes]) -> list[Reject]:
+def _of_step(
+    step: Step, position: int, pieces: dict[int, bytes], probes: Sequence[Probe]
+) -> list[Reject]:
     end = place_of_refusal(step)
     if end is None:
         return []
@@ -130,6 +139,7 @@ def _of_step(step: Step, position: int, pieces: dict[int, bytes]) -> list[Reject
             **(_given(*answers[i], pieces) if i in answers else {}),
             **_settled(step, end),
             **sight.given(step, end, node.token),
+            **_pictured(position - 1, pieces, probes),
         )
         for i, node in enumerate(step.nodes)
         if node.parent == end
@@ -205,6 +215,20 @@ def _settled(step: Step, place: int) -> dict[str, Any]:
     }
 
 
+def _pictured(
+    row: int, pieces: dict[int, bytes], probes: Sequence[Probe]
+) -> dict[str, Any]:
+    """What probes of the picture say about the token of the answer at ``row``."""
+    mine = [p for p in probes if row < len(p.picks)]
+    if not mine:
+        return {}
+    changed = [p.picks[row] for p in mine if p.picks[row] != p.kept[row]]
+    return {
+        "depends": bool(changed),
+        "instead": show(pieces.get(changed[0])) if changed else "",
+    }
+
+
 def select(
     rows: list[Reject],
     which: str = "all",
@@ -213,7 +237,8 @@ def select(
     hesitant: float | None = None,
 ) -> list[Reject]:
     """The rows whose wanted token was ``known`` or ``unknown`` to memory or head, was ``lost``
-    again by a later round or ``never`` guessed by any, or was cut for the reason ``which``; with
+    again by a later round or ``never`` guessed by any, ``depends`` on the picture or not
+    (``independent``), or was cut for the reason ``which``; with
     ``find`` only those whose guess or wanted token holds that text, with ``source``
     (level3, copy, …) only guesses from there, with ``hesitant`` only where the model's lead was
     smaller than so many logits."""
@@ -221,6 +246,8 @@ def select(
         rows = [r for r in rows if r.known is (which == "known")]
     elif which in ("lost", "never"):
         rows = [r for r in rows if r.age is not None and bool(r.had) is (which == "lost")]
+    elif which in ("depends", "independent"):
+        rows = [r for r in rows if r.depends is (which == "depends")]
     elif which != "all":
         rows = [r for r in rows if r.cut == which]
     if source != "all":
@@ -240,6 +267,8 @@ def table(
     names = WAVE if waves else WINDOW if heads else SHOWN
     rest = MORE[:2] if waves else ("position", "depth", "score") if heads else MORE
     names = (*names, *rest) if more else names
+    if any(row.depends is not None for row in rows):
+        names = (*names, *PICTURE)
     titles = [
         text(f"view.reject.{OFFERED.get(name, name) if heads else name}", lang) for name in names
     ]
@@ -252,7 +281,7 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
     value = getattr(row, name)
     if value is None or value == "":
         return "–"
-    if name in ("known", "row_accepted"):
+    if name in ("known", "row_accepted", "depends"):
         return text("view.yes" if value else "view.no", lang)
     if name == "level":
         return text("view.reject.copied", lang) if value == 0 else f"L{value}"

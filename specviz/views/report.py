@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from specviz import metrics
+from specviz.probes import Association, Reading, associations, readings
 from specviz.trace import Run, Trace
+from specviz.views import image_effect
 from specviz.views.outcomes import FACTS, MISSING, Outcome, outcomes
 from specviz.views.sheet import sheet
 
@@ -35,6 +37,12 @@ class Group:
     tokens: int
     recycled_hits: int | None
     outcomes: tuple[Outcome, ...]
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Association, ...]:
+        """What probes of pictures found, over all runs that were probed."""
+        return associations(self.readings)
 
     @property
     def ends(self) -> tuple[Outcome, ...]:
@@ -110,6 +118,7 @@ def _pooled(groups: list[Group]) -> Group:
         tokens=sum(g.tokens for g in groups),
         recycled_hits=sum(hits) if hits else None,
         outcomes=tuple(o for g in groups for o in g.outcomes),
+        readings=tuple(r for g in groups for r in g.readings),
     )
 
 
@@ -122,6 +131,7 @@ def _group(name: str, trace: Trace, run: Run, categories: Mapping[str, str]) -> 
         tokens=len(run.tokens),
         recycled_hits=metrics.recycled_hits(run),
         outcomes=tuple(outcomes(name, trace, run, categories)),
+        readings=readings(trace),
     )
 
 
@@ -209,12 +219,28 @@ def plain(group: Group) -> dict[str, Any]:
             for by in BY
         },
         "unknown": [{"token": token, "count": count} for token, count in group.unknown],
+        "pictures": [image_effect.plain(found) for found in group.pictures],
     }  # fmt: skip
 
 
 def to_csv(groups: Sequence[Group], by: Sequence[str] = BY) -> str:
-    """Every count as CSV: one row per decoder, bucket and fact; ``share`` is of the bucket."""
-    return sheet(COLUMNS, (line for group in groups for way in by for line in _lines(group, way)))
+    """Every count as CSV: one row per decoder, bucket and fact; ``share`` is of the bucket. Then
+    what probes of pictures found, by kind: rejected steps and others x whether the picture decides.
+    """
+    found = [line for group in groups for way in by for line in _lines(group, way)]
+    return sheet(COLUMNS, [*found, *(line for group in groups for line in _pictures(group))])
+
+
+def _pictures(group: Group) -> Iterator[tuple[object, ...]]:
+    for found in group.pictures:
+        a, b, c, d = found.cross.counts
+        for bucket, yes, no in (("rejected", a, b), ("held", c, d)):
+            for name, count in (("dependent", yes), ("free", no)):
+                share = round(count / (yes + no), 4) if yes + no else None
+                yield (
+                    group.decoder, f"picture-{found.kind}", bucket, yes + no, None, yes + no, name,
+                    count, share,
+                )  # fmt: skip
 
 
 def _lines(group: Group, way: str) -> Iterator[tuple[object, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from specviz.catalog import text
+from specviz.views import image_effect
 from specviz.views.outcomes import FACTS
 from specviz.views.report import Bucket, Group, buckets
 from specviz.views.terminal import literal
@@ -70,6 +71,11 @@ def unknown(group: Group, lang: str = "en") -> str:
     return text("view.report.unknown", lang, tokens=tokens)
 
 
+def pictures(group: Group, lang: str = "en") -> Iterator[str]:
+    """What probes of pictures found: nothing where there were none."""
+    yield from image_effect.pooled_lines(group.pictures, lang)
+
+
 def table(
     group: Group, by: str, lang: str = "en"
 ) -> tuple[list[str], list[list[str | int | float]]]:
@@ -132,6 +138,7 @@ def lines(groups: Sequence[Group], by: str) -> Iterator[str]:
             yield from _columns(titles, cells)
         if said := unknown(group):
             yield said
+        yield from pictures(group)
 
 
 def _columns(titles: list[str], cells: list[list[str | int | float]]) -> Iterator[str]:

@@ -96,6 +96,17 @@ def figures(trace: Trace) -> Iterator[str]:
     yield text(f"cli.finish.{mine['finish'] or 'open'}")
 
 
+def pictures(header: Header) -> Iterator[str]:
+    """Every picture of the prompt as the model got it, and what was done to it; one a line."""
+    for number, used in enumerate(header.pictures, start=1):
+        first, end = used.span
+        line = text(
+            "cli.picture", number=number, name=used.name, width=used.seen.width,
+            height=used.seen.height, count=end - first,
+        )  # fmt: skip
+        yield " ".join((line, *used.notes))
+
+
 def why(facts: dict[str, Any]) -> Iterator[str]:
     """Why a run was faster or slower, and how fast it could have been; measured sums only."""
     mine, parts = facts["decoder"], facts["breakdown"]
@@ -171,8 +182,10 @@ def tree_lines(step: Step, pieces: Mapping[int, bytes]) -> Iterator[str]:
     while pending:
         i = pending.pop()
         node = step.nodes[i]
-        beside = states[i] == "rejected" and states[node.parent] in ("root", "accepted") and any(
-            states[n] == "accepted" for n in below[node.parent]
+        beside = (
+            states[i] == "rejected"
+            and states[node.parent] in ("root", "accepted")
+            and any(states[n] == "accepted" for n in below[node.parent])
         )
         mark = "–" if beside else MARKS[states[i]]  # another guess there was right
         line = f"{'  ' * deep[i]}{mark} {show(pieces.get(node.token))}"
@@ -238,9 +251,12 @@ def run_object(trace: Trace) -> dict[str, Any]:
     }
 
 
-def memory_lines(rows: int, size: int, model: str, scope: str) -> Iterator[str]:
-    """What a saved memory holds and whom it belongs to, one fact a line."""
+def memory_lines(rows: int, size: int, model: str, scope: str, deeper: int = 0) -> Iterator[str]:
+    """What a saved memory holds and whom it belongs to, one fact a line; ``deeper`` of its rows
+    are for the next turn of one talk."""
     yield text("cli.memory.rows", count=rows, bytes=size)
+    if deeper:
+        yield text("cli.memory.deeper", count=deeper)
     yield text("cli.memory.model", model=literal(model))
     yield text("cli.memory.scope", scope=literal(scope) or "–")
 

@@ -173,6 +173,8 @@ def _equality(row: Equality) -> str:
         "verify.equality", identical=row.identical, prompts=row.prompts, tokens=row.tokens,
         other=text(f"verify.reference.{row.reference.replace(' ', '_')}"),
     )  # fmt: skip
+    if row.pictures:
+        told = f"{told}, {text('verify.equality.pictures', count=row.pictures)}"
     if row.tied:
         margin = f"{row.largest_margin or 0:.4f}"
         ties = text("verify.equality.ties", count=row.tied, tokens=row.tied_tokens, margin=margin)

@@ -496,3 +496,29 @@ def test_packed_and_shared_weights_are_counted_once(tied: bool) -> None:
             if type(layer) is torch.nn.Linear:
                 parent.register_module(name, PackedLinear(layer))
     assert probe.parameters(net) == expected
+
+
+def test_a_model_that_sees_is_asked_about_pictures_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, verdict, out = verified("--model", "toy-signs", "--quick", "--decoder", "recap")
+    assert code == 0
+    (row,) = (r for r in verdict.rows if isinstance(r, Equality))
+    assert (row.prompts, row.pictures, row.identical) == (3, 2, 3)
+    printed = capsys.readouterr().out
+    assert "3 of 3 prompts identical to plain decoding (36 tokens), 2 of them about" in printed
+    (example,) = rows(verdict, "example")
+    kept = load_trace(out / example.file)
+    run = kept.run("decoder")
+    assert audit(kept) == () and run is not None
+    assert [(p.name, p.seen.width) for p in run.header.pictures] == [("menu.png", 64)]
+    plain = verified("--model", "toy", "--quick", "--decoder", "recap")[1]
+    assert [r.pictures for r in plain.rows if isinstance(r, Equality)] == [0]
+
+
+def test_every_other_prompt_of_a_model_that_sees_has_a_picture() -> None:
+    asked = [prompt for prompt, _ in Trial("toy-signs", "cpu", "float64", False, Path()).prompts()]
+    assert [len(prompt.pictures) for prompt in asked] == [1, 0, 1, 0, 1, 0]
+    assert len({p.png for prompt in asked for p in prompt.pictures}) == 3
+    again = [prompt for prompt, _ in Trial("toy-signs", "cpu", "float64", True, Path()).prompts()]
+    assert again == asked[:3]

@@ -68,7 +68,8 @@ def test_importing_the_registry_loads_no_torch():
 def test_labels():
     entries = {e.label: e for e in registry.entries()}
     assert list(entries) == [
-        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "huginn-0125", "toy",
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125", "toy",
+        "toy-signs",
     ]  # fmt: skip
     assert {e.licence for e in entries.values()} == {"Apache-2.0"}
     assert dict(entries["smollm2-135m"].dtypes) == {"cpu": "float32", "cuda": "bfloat16"}
@@ -130,7 +131,8 @@ def test_a_failed_load_is_tried_again():
 def test_unknown_names_are_told_what_is_known(name: str):
     assert sentence(registry.load, name) == (
         f"There is no model {name[:80]!r}: choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
-        "huginn-0125, toy, a folder with a saved model, or a hub id such as owner/name."
+        "smol-boards, huginn-0125, toy, toy-signs, a folder with a saved model, or a hub id such "
+        "as owner/name."
     )
 
 

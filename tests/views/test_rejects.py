@@ -112,10 +112,10 @@ def test_csv_holds_every_column_and_no_formula(trace: Trace) -> None:
     assert rows[1] == [
         "1", "2", "&lt;", "level1", "0.5", "0.2", "</script>", "0.5", "1.5", "True", "3", "2",
         "budget", "0.1", "3", "2", "0.5", "1", "␣<b>", "0.1", "0.5", "0.25", "L2 0.75 L1 0.25",
-        "step", "5", "7", "False", "", "", "", "", "", "",
+        "step", "5", "7", "False", "", "", "", "", "", "", "", "",
     ]  # fmt: skip
     assert rows[2][2] == "'=1"
-    assert rows[3][9:] == ["False", "", "", "", "", "4", "1", "0.9", "1", *[""] * 15]
+    assert rows[3][9:] == ["False", "", "", "", "", "4", "1", "0.9", "1", *[""] * 17]
 
 
 def test_the_run_card_tells_the_conditions(trace: Trace) -> None:

@@ -3,6 +3,7 @@ import { wantedFact } from "./facts.js";
 import { growth } from "./beats.js";
 import { treeSize } from "./costs.js";
 import { isWave } from "./ledger.js";
+import { stepDepends } from "./pictures.js";
 import { isSight } from "./sight.js";
 import * as sights from "./sightcaption.js";
 import * as waves from "./wavecaption.js";
@@ -192,8 +193,20 @@ function finish(model, payload) {
   };
 }
 
-/** {main, why} for a place; a `why` of {speed: true} stands for the sentence about the speed. */
-export function caption(model, payload, place) {
+/** The sentences of a whole step, and whether what it wrote first depends on the picture. */
+function withPicture(model, step, place, probe) {
+  const { main, why } = whole(model, step, place);
+  const found = stepDepends(model, place.step, probe);
+  if (!found) return { main, why };
+  const reason = why ? { say: why.key, params: why.params } : "";
+  return { main, why: say("and_picture", { why: reason, picture: found }) };
+}
+
+/**
+ * {main, why} for a place; a `why` of {speed: true} stands for the sentence about the speed.
+ * `probe`: what is known about another picture, or null.
+ */
+export function caption(model, payload, place, probe = null) {
   const step = model.decoder.steps[place.step];
   if (place.phase === "prefill") return prefill(model);
   if (place.phase === "finish") return finish(model, payload);
@@ -202,5 +215,5 @@ export function caption(model, payload, place) {
   if (place.phase === "verify")
     return isWave(step) ? waves.verify(step) : verify(model, step, place.step);
   if (place.phase === "walk") return walk(model, step, place);
-  return whole(model, step, place);
+  return withPicture(model, step, place, probe);
 }

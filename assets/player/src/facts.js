@@ -1,5 +1,6 @@
 // What the trace recorded about one node: only facts, no guesses about causes.
 import { isWave } from "./ledger.js";
+import { withoutPlaceholders } from "./pictures.js";
 import { headEvidence, isSight } from "./sight.js";
 import { waveEvidence } from "./wave.js";
 
@@ -59,12 +60,12 @@ export function wantedFact(model, step, node) {
 
 function spanFacts(model, span) {
   if (!span) return null;
-  const all = model.sequence();
+  const match = span.start - span.length;
   return {
     length: span.length,
     start: span.start,
-    before: all.slice(Math.max(0, span.start - span.length - 4), span.start - span.length),
-    match: all.slice(span.start - span.length, span.start),
+    before: withoutPlaceholders(model, match - 4, match),
+    match: withoutPlaceholders(model, match, span.start),
     copied: [...span.tokens],
     inPrompt: span.start < (model.decoder.header?.tokens.length ?? 0),
   };

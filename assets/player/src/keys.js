@@ -29,12 +29,14 @@ const ACTIONS = {
   p: (p) => p.set("reveal", !p.reveal),
   e: (p) => p.set("expert", !p.expert),
   b: (p) => p.set("projector", !p.projector),
+  i: (p) => p.lightbox.toggle(),
   "?": (p) => p.help.toggle(),
   " ": (p) => p.toggle(),
 };
 
 function escape(player) {
   if (player.tooltip.open) player.tooltip.hide();
+  else if (player.lightbox.open) player.lightbox.toggle(false);
   else if (player.help.open) player.help.toggle(false);
   else if (player.chosen !== null) player.choose(player.chosen);
   else return false;

@@ -22,6 +22,7 @@ export class Model {
     this.decoder = emptyRun();
     this.baseline = emptyRun();
     this.check = null;
+    this.probes = []; // what other pictures would have changed, in order
     this.tokens = []; // {id, source, step, node} of the decoder's answer, in order
     this.bytes = [];
     this.units = [];
@@ -48,6 +49,10 @@ export class Model {
     const role = event.role ?? "decoder";
     if (event.type === "check") {
       this.check = event;
+      return;
+    }
+    if (event.type === "probe") {
+      this.probes.push(event);
       return;
     }
     const run = this[role];

@@ -3,6 +3,7 @@ import { Feed } from "./feed.js";
 import { keys } from "./keys.js";
 import { missed, modelOf, outcome } from "./model.js";
 import { Motion } from "./motion.js";
+import { pictures } from "./pictures.js";
 import { beatsOf, scene } from "./scene.js";
 import { Stream } from "./stream.js";
 import { Strings } from "./strings.js";
@@ -28,6 +29,7 @@ export class Player {
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
     this.chosen = this.notice = null;
+    this.probe = 0; // which of what other pictures changed is shown; null: none
     this.version = 0;
     this.t = 0;
     this.width = 1200;
@@ -76,6 +78,8 @@ export class Player {
     const start = this.model.decoder.steps.findIndex((s) => s.index === payload.start_step);
     this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
     this.chosen = null;
+    this.probe = 0;
+    this.pictures.rest();
     const instructive = payload.instructive && start > 0 && !this.follow;
     this.notice = instructive ? "opened" : null;
     this.#events(true);
@@ -122,6 +126,8 @@ export class Player {
     if (this.payload.events.length || !this.payload.live) {
       this.element.classList.toggle("waves", this.model.waves);
       this.element.classList.toggle("heads", this.model.heads);
+      this.element.classList.toggle("pictured", pictures(this.model).length > 0);
+      this.element.classList.toggle("probed", this.model.probes.length > 0);
     }
     this.#keepFocus(() => {
       for (const view of this.views) {
@@ -162,7 +168,7 @@ export class Player {
   /** Draw the scene of now. */
   draw() {
     const before = this.scene;
-    this.scene = scene(this.payload, this.t, this.chosen);
+    this.scene = scene(this.payload, this.t, this.chosen, this.probe);
     if (before && before.place.step !== this.scene.place.step && this.tooltip.open)
       this.tooltip.hide();
     this.#keepFocus(() => {
@@ -253,6 +259,14 @@ export class Player {
     this.draw();
   }
 
+  /** Look at what another picture changed: the number of a probe, or null for none. */
+  setProbe(index) {
+    this.probe = index;
+    this.version++;
+    for (const view of [this.pictures, this.text]) view.refresh();
+    this.draw();
+  }
+
   goLive() {
     this.follow = true;
     this.go(this.beats.last);
@@ -294,6 +308,7 @@ export class Player {
       drawn: Number(this.tree.svg.getAttribute("data-step")),
       tokens: this.scene.tokens,
       focus: this.scene.focus,
+      probe: this.model.probes[this.probe]?.kind ?? null,
     };
   }
 

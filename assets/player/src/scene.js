@@ -4,6 +4,7 @@ import { caption } from "./caption.js";
 import { memory } from "./facts.js";
 import { isWave } from "./ledger.js";
 import { modelOf, outcome } from "./model.js";
+import { probeAt } from "./pictures.js";
 import { sight } from "./sight.js";
 import { wave } from "./wave.js";
 
@@ -155,10 +156,11 @@ function baselineAt(run, seconds, atEnd) {
 }
 
 /**
- * Everything drawn at time `t`. `chosen`: the node a person chose in this step, or null.
- * Pure: the same payload, time and choice give the same scene.
+ * Everything drawn at time `t`. `chosen`: the node a person chose in this step, or null; `probe`: the
+ * number of the probe that is looked at, or null. Pure: the same payload, time and choices give the
+ * same scene.
  */
-export function scene(payload, t, chosen = null) {
+export function scene(payload, t, chosen = null, probe = 0) {
   const model = modelOf(payload);
   const beats = beatsOf(payload);
   const place = beats.at(t);
@@ -181,7 +183,7 @@ export function scene(payload, t, chosen = null) {
     wave: wave(model, place),
     sight: sight(model, payload, place, picture),
     memory: memory(model, place, focus, picture),
-    caption: caption(model, payload, place),
+    caption: caption(model, payload, place, probeAt(model, probe)),
     live: Boolean(payload.live),
   };
 }

@@ -6,6 +6,8 @@ import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
 import { Memory } from "./memory.js";
+import { Lightbox } from "./lightbox.js";
+import { Pictures } from "./pictures.js";
 import { SightView } from "./sight.js";
 import { Text } from "./text.js";
 import { Tooltip } from "./tooltip.js";
@@ -26,6 +28,8 @@ export function frame(player, host) {
   const tooltip = (player.tooltip = new Tooltip(player));
   const header = new Header(player);
   const lanes = new Lanes(player);
+  const pictures = new Pictures(player);
+  const lightbox = new Lightbox(player);
   const text = new Text(player);
   const tree = new Tree(player);
   const wave = new Wave(player);
@@ -45,8 +49,7 @@ export function frame(player, host) {
     h(
       "div",
       { class: "inner" },
-      header.element,
-      lanes.element,
+      h("div", { class: "top" }, pictures.element, header.element, lanes.element),
       h(
         "div",
         { class: "middle" },
@@ -60,6 +63,7 @@ export function frame(player, host) {
     ),
     caption.voice,
     help.element,
+    lightbox.element,
     tooltip.element,
   );
   root.replaceChildren(element);
@@ -71,6 +75,8 @@ export function frame(player, host) {
     element,
     header,
     lanes,
+    pictures,
+    lightbox,
     text,
     tree,
     wave,
@@ -80,7 +86,7 @@ export function frame(player, host) {
     transport,
     help,
     tooltip,
-    views: [header, lanes, text, tree, wave, sight, memory, caption, transport, help],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
   };
 }
 

@@ -14,6 +14,7 @@ const KEYS = [
   "node",
   "expert",
   "projector",
+  "picture",
   "help",
 ];
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];

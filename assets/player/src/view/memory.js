@@ -168,7 +168,7 @@ export class Memory {
       h(
         "bdi",
         { class: name },
-        ids.map((id) => chip(model, id, 14)),
+        ids.map((id) => (id.picture ? this.#picture(id) : chip(model, id, 14))),
       );
     return h(
       "div",
@@ -191,6 +191,13 @@ export class Memory {
         tokens(span.copied, "next"),
       ),
     );
+  }
+
+  /** A picture among tokens is one chip. */
+  #picture({ picture, n }) {
+    const { strings } = this.player;
+    const words = strings.say("player.picture.chip", { k: picture, n, tokens: strings.num(n) });
+    return h("span", { class: "pc picture" }, words);
   }
 
   /** Ids, probabilities, entropies, seconds: only when asked for. */

@@ -22,3 +22,6 @@ export function sentence(context, { key, params = {} }) {
   const shown = Object.fromEntries(Object.entries(params).map(([k, v]) => [k, value(context, v)]));
   return context.strings.parts(context.strings.keyOf(key, params), shown);
 }
+
+/** A part of a sentence {say, params} that holds no tokens, as one string. */
+export const phrase = (context, { say, params }) => sentence(context, { key: say, params }).join("");

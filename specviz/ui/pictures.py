@@ -1,0 +1,221 @@
+"""Pictures of the next prompt: opened as soon as they are there, and said what became of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import gradio as gr
+
+from specviz.catalog import text
+from specviz.models import registry
+from specviz.models.base import InputError
+from specviz.pictures import open_picture
+from specviz.ui.given import Given, given
+from specviz.ui.samples import Sample, samples
+from specviz.ui.tray import catcher, contents, tray
+from specviz.ui.tray import samples as sample_cards
+from specviz.ui.visit import Visit
+
+LOG = logging.getLogger(__name__)
+MOST = 4  # pictures of one question
+KEEP = gr.skip()
+# Pictures that may be opened at once, for all visitors: each takes a core and its pixels.
+OPENING: dict[str, Any] = {
+    "concurrency_id": "pictures",
+    "concurrency_limit": 2,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+    "trigger_mode": "multiple",
+}
+
+
+def sees(model: Any) -> bool | None:
+    """Whether a model may be shown pictures; None where only loading it tells."""
+    label = str(model or "").strip()
+    known = next((e for e in registry.entries() if e.label == label), None)
+    return None if known is None else "image" in known.supports
+
+
+def seeing() -> list[str]:
+    """Labels of at most two models that see and can run right here, the real one first."""
+    here = [
+        e for e in registry.entries() if "image" in e.supports and e.digest() and not e.problem()
+    ]
+    return [e.label for e in sorted(here, key=lambda e: e.kind == "toy")][:2]
+
+
+def check_sees(visit: Visit, model: str) -> None:
+    """Raises InputError when the next prompt takes pictures along and ``model`` cannot see."""
+    if _shown(visit) and sees(model) is False:
+        raise InputError(text("ui.pictures.blind", model=model, labels=", ".join(seeing())))
+
+
+def _shown(visit: Visit) -> list[Given]:
+    """The pictures of the next prompt, those of earlier turns first."""
+    return [*(visit.talk.thumbs if visit.talk else ()), *visit.pictures]
+
+
+@dataclass(frozen=True)
+class PictureField:
+    """The components. What was given is kept in the visit, so it is no value of theirs."""
+
+    box: gr.Accordion
+    tray: gr.HTML
+    add: gr.UploadButton
+    samples: gr.HTML
+    lang: str
+
+    def wire(
+        self, visit: gr.State, model: gr.Dropdown, prompt: gr.Textbox, at_once: dict[str, Any]
+    ) -> None:
+        """Open what is handed in at once; say it when the chosen model cannot see."""
+        self.add.upload(self.take, [visit, self.add, model], [self.tray, self.box], **OPENING)
+        self.tray.click(self.act, [visit, model], [self.tray, model], **at_once)
+        self.samples.click(
+            self.sample, [visit, model, prompt], [self.tray, prompt, self.box], **at_once
+        )
+        model.change(self.chosen, [visit, model], [self.tray, self.box], **at_once)
+
+    def value(self, visit: Visit, model: Any, wrong: str = "", busy: str = "") -> str:
+        """The value of the tray; ``wrong``: what could not be opened."""
+        name = str(model or "").strip()
+        blind = sees(name) is False
+        labels = seeing() if blind else []
+        said, kind = wrong, "error" if wrong else ""
+        if busy:
+            said, kind, labels = busy, "busy", []
+        elif blind and _shown(visit):
+            sentence = text("ui.pictures.blind", self.lang, model=name, labels=", ".join(labels))
+            said, kind = f"{wrong} {sentence}".strip(), "error"
+        elif blind and not wrong:
+            said = text("ui.pictures.text_only", self.lang, model=name)
+        elif not wrong and not visit.pictures and not visit.talk:
+            said = text("ui.pictures.hint", self.lang)
+        offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
+        earlier = len(visit.talk.thumbs) if visit.talk else 0
+        shown = [_card(g, i < earlier, self.lang) for i, g in enumerate(_shown(visit))]
+        talk = "" if visit.talk is None else text("ui.talk", self.lang, count=visit.talk.turns)
+        return contents(shown, said, kind, offers, talk, monotonic())
+
+    def take(
+        self, visit: Visit, paths: list[str] | str | None, model: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """tray, box while files are opened, and after."""
+        files = [paths] if isinstance(paths, str) else list(paths or [])
+        if not files:
+            yield KEEP, KEEP
+            return
+        busy = text("ui.pictures.opening", self.lang, count=len(files))
+        yield self.value(visit, model, busy=busy), gr.update(open=True)
+        wrong = []
+        for path in files:
+            # A picture that takes another's place needs no room of its own.
+            if visit.replacing is None and len(visit.pictures) >= MOST:
+                wrong.append(text("ui.pictures.most", self.lang, most=MOST))
+                break
+            try:
+                self._put(visit, given(open_picture(Path(path))))
+            except InputError as error:
+                wrong.append(str(error))
+            except Exception as error:
+                LOG.error("a picture could not be opened", exc_info=error)
+                wrong.append(text("ui.error.bug", self.lang))
+        visit.replacing = None
+        yield self.value(visit, model, " ".join(wrong)), KEEP
+
+    @staticmethod
+    def _put(visit: Visit, new: Given) -> None:
+        at, visit.replacing = visit.replacing, None
+        have = list(visit.pictures)
+        if at is not None and at < len(have):
+            have[at] = new
+        else:
+            have.append(new)
+        visit.pictures = tuple(have)
+
+    def act(self, visit: Visit, model: Any, event: gr.EventData) -> tuple[Any, ...]:
+        """tray, model after a button in the tray was pressed."""
+        asked, which = event._data.get("act"), event._data.get("which")
+        earlier = len(visit.talk.thumbs) if visit.talk else 0
+        at = which - earlier if type(which) is int else -1
+        if asked == "use" and which in seeing():
+            return self.value(visit, which), which
+        if asked == "anew":
+            visit.talk = None
+        elif asked == "keep":
+            visit.replacing = None
+        elif asked == "replace" and 0 <= at < len(visit.pictures):
+            visit.replacing = at
+            return KEEP, KEEP
+        elif asked == "remove" and 0 <= at < len(visit.pictures):
+            visit.replacing = None
+            visit.pictures = visit.pictures[:at] + visit.pictures[at + 1 :]
+        else:
+            return KEEP, KEEP
+        return self.value(visit, model), KEEP
+
+    def sample(
+        self, visit: Visit, model: Any, prompt: str | None, event: gr.EventData
+    ) -> tuple[Any, ...]:
+        """tray, prompt, box after an example picture was chosen: it takes the place of others, its
+        question that of a prompt that nobody wrote."""
+        every = samples(lang=self.lang)
+        card = next((s for s in every if s.file == event._data.get("file")), None)
+        if card is None:
+            return KEEP, KEEP, KEEP
+        visit.pictures, visit.talk, visit.replacing = (card.given,), None, None
+        theirs = {"", text("ui.form.prompt.example", self.lang), *(s.question for s in every)}
+        question = card.question if (prompt or "").strip() in theirs else KEEP
+        return self.value(visit, model), question, gr.update(open=True)
+
+    def chosen(self, visit: Visit, model: Any) -> tuple[Any, ...]:
+        """tray, box once another model is chosen."""
+        opened = gr.update(open=True) if sees(model) or _shown(visit) else KEEP
+        return self.value(visit, model), opened
+
+
+def picture_field(model: str, lang: str) -> PictureField:
+    """Put the field into the tab that is open now."""
+    labels = {name: text(f"ui.pictures.{name}", lang) for name in ("remove", "replace", "anew")}
+    cards = [_sample(card) for card in samples(lang=lang)]
+    catcher("pictures-catcher")
+    with gr.Accordion(
+        text("ui.pictures", lang), open=bool(sees(model)), elem_id="pictures"
+    ) as box:
+        held = tray("{}", labels, elem_id="pictures-tray")
+        with gr.Row(elem_id="pictures-add-row"):
+            add = gr.UploadButton(
+                text("ui.pictures.add", lang), type="filepath", file_count="multiple", size="sm",
+                elem_id="pictures-add",
+            )  # fmt: skip
+        row = sample_cards(cards, lang, elem_id="samples")
+    field = PictureField(box, held, add, row, lang)
+    held.value = field.value(Visit(), model)
+    return field
+
+
+def _card(given: Given, fixed: bool, lang: str) -> dict[str, Any]:
+    picture = given.picture
+    words = {"width": picture.width, "height": picture.height}
+    return {
+        "url": given.url,
+        "name": picture.name,
+        "alt": text("ui.pictures.alt", lang, name=picture.name, **words),
+        "size": text("ui.pictures.size", lang, **words),
+        "notes": list(picture.notes),
+        "fixed": fixed,
+    }
+
+
+def _sample(card: Sample) -> dict[str, str]:
+    return {
+        "file": card.file,
+        "title": card.title,
+        "question": card.question,
+        "url": card.given.url,
+    }

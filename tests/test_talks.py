@@ -1,0 +1,384 @@
+"""Pictures and earlier turns through the one door: asked, refused, recorded, repeated."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from specviz import jobs, recorded
+from specviz.audit import audit
+from specviz.counterfactual import change, run_counterfactual
+from specviz.job import MOST_PICTURES
+from specviz.jobs import Job
+from specviz.models import registry
+from specviz.models.base import InputError, Message, Picture, Unsupported
+from specviz.models.toy import ToyModel, rhyme_model
+from specviz.models.toy_signs import sign
+from specviz.pictures import open_picture
+from specviz.trace import Header, Progress, Recording, Shown, StoredEvent, Trace, TraceError
+from specviz.tracefile import load, save
+
+RED, BLUE = sign("red"), sign("blue")
+ASKED = Job(model="toy-signs", prompt="What does it say?", pictures=(RED,), max_new_tokens=12)
+# What is in front of one question: a question with a picture of its own, and its answer.
+BEFORE = (Message("user", "And this one?", (BLUE,)), Message("assistant", "The sign is blue."))
+SAYS = "\nThe sign is red.\nA red sign tells you to stop"
+
+
+def made(job: Job) -> Trace:
+    return Trace(tuple(e for e in jobs.run(job) if not isinstance(e, Progress)))
+
+
+def header(trace: Trace) -> Header:
+    run = trace.run("decoder")
+    assert run is not None
+    return run.header
+
+
+def text(trace: Trace) -> str:
+    run = trace.run("decoder")
+    assert run is not None
+    return b"".join(trace.pieces[t] for t in run.tokens).decode()
+
+
+def told(trace: Trace, **changed: Any) -> Trace:
+    """``trace`` with other headers."""
+    return Trace(
+        tuple(e.model_copy(update=changed) if isinstance(e, Header) else e for e in trace.events)
+    )
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return made(replace(ASKED, history=BEFORE, system="Be brief."))
+
+
+# Asked
+
+
+def test_the_picture_decides_what_is_said_and_is_recorded_as_it_was_given() -> None:
+    found = made(ASKED)
+    assert text(found) == SAYS
+    (used,) = header(found).pictures
+    assert used.given == jobs.shown(RED.png, 96, 96) and used.digest == RED.digest
+    assert (used.name, used.span) == ("red.png", (0, 16))
+    assert (used.seen.width, used.seen.height) == (64, 64)
+    assert used.notes == ("Shown to the model at 64 x 64 pixels.",)
+    assert [(t.role, t.text, t.pictures) for t in header(found).messages] == [
+        ("user", "What does it say?", 1)
+    ]
+    base = found.run("baseline")
+    assert base is not None and base.header.pictures == header(found).pictures
+    assert audit(found) == ()
+
+
+def test_earlier_turns_are_recorded_with_their_pictures_in_order(trace: Trace) -> None:
+    found = header(trace)
+    assert [(t.role, t.text, t.pictures) for t in found.messages] == [
+        ("system", "Be brief.", 0), ("user", "And this one?", 1),
+        ("assistant", "The sign is blue.", 0), ("user", "What does it say?", 1),
+    ]  # fmt: skip
+    assert [p.digest for p in found.pictures] == [BLUE.digest, RED.digest]
+    assert audit(trace) == ()
+
+
+def test_a_model_that_sees_answers_without_a_picture() -> None:
+    found = made(replace(ASKED, pictures=()))
+    assert text(found).startswith("\nThe sign is hidden.") and header(found).pictures == ()
+
+
+def test_a_picture_that_is_too_large_is_recorded_as_the_model_saw_it(monkeypatch: Any) -> None:
+    monkeypatch.setattr(jobs, "RECORDED_BYTES", len(RED.png) - 1)
+    found = made(ASKED)
+    (used,) = header(found).pictures
+    assert used.given is None and used.seen.width == 64
+    with pytest.raises(TraceError, match=r"^The recording holds the picture 'red.png' only as"):
+        change(found)
+
+
+# Refused
+
+
+def refused(job: Job) -> str:
+    seen = []
+    with pytest.raises(InputError) as caught:
+        for event in jobs.run(job):
+            seen.append(event)
+    assert seen == [], "before anything waits or loads"
+    said = str(caught.value)
+    assert said.endswith(".") and "\n" not in said
+    return said
+
+
+@pytest.mark.parametrize("where", [{"pictures": (RED,)}, {"pictures": (), "history": BEFORE}])
+def test_a_model_that_reads_no_pictures_refuses_them_before_it_is_loaded(
+    where: dict[str, Any], monkeypatch: Any
+) -> None:
+    def never(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr(registry, "load", never)
+    said = refused(replace(ASKED, model="smollm2-135m", **where))
+    assert said.startswith(
+        "The model smollm2-135m reads no pictures: leave them out, or choose a model that does ("
+    )
+    assert "toy-signs" in said
+
+
+def test_a_model_that_only_turns_out_to_read_none_refuses_them_too(
+    known: Callable[[ToyModel], str],
+) -> None:
+    model = rhyme_model("blind")
+    label = known(model)
+    entry = registry.find(label)
+    registry.register(replace(entry, supports=entry.supports | {"image"}))
+    with pytest.raises(Unsupported, match="The model blind reads no pictures"):
+        list(jobs.run(replace(ASKED, model=label)))
+
+
+def test_there_is_a_limit_on_pictures_in_all_turns() -> None:
+    some = (RED,) * (MOST_PICTURES - 1)
+    made(replace(ASKED, pictures=some, history=BEFORE, max_new_tokens=1, baseline=False))
+    assert refused(replace(ASKED, pictures=(*some, RED), history=BEFORE)) == (
+        "There are 9 pictures in this talk, and 8 are the limit: leave some out."
+    )
+
+
+USER, ANSWER = BEFORE
+ORDER = (
+    "The earlier turns of a talk have to be questions and answers in turn, an answer last: leave "
+    "out what is not."
+)
+
+
+@pytest.mark.parametrize(
+    ("history", "sentence"),
+    [
+        ((USER,), ORDER),
+        ((ANSWER, USER), ORDER),
+        ((USER, USER), ORDER),
+        ((USER, ANSWER, USER), ORDER),
+        ((Message("system", "x"), USER, ANSWER), ORDER),
+        ((Message("user", " "), ANSWER),
+         "The question of an earlier turn is empty: leave that turn out."),
+        ((USER, Message("assistant", "half \ud83d")),
+         "The answer of an earlier turn holds half a character at position 6: type it again."),
+        ((USER, Message("assistant", "x", (RED,))),
+         "The answer in turn 1 comes with a picture: only questions can."),
+    ],
+)  # fmt: skip
+def test_earlier_turns_that_cannot_be_are_refused(
+    history: tuple[Message, ...], sentence: str
+) -> None:
+    assert refused(replace(ASKED, history=history)) == sentence
+
+
+def test_an_answer_may_have_been_empty() -> None:
+    history = (USER, Message("assistant", ""))
+    found = made(replace(ASKED, history=history))
+    assert header(found).messages[1].text == "" and audit(found) == ()
+
+
+# The baseline of before
+
+
+def test_a_baseline_is_reused_only_with_the_same_pictures_in_the_same_turns() -> None:
+    before = made(ASKED).events
+
+    def reused(job: Job) -> bool:
+        run = made(replace(job, reuse=before)).run("baseline")
+        assert run is not None
+        return run.header.reused
+
+    assert reused(ASKED)
+    # As many tokens, and the very same ones: only the pixels differ.
+    blue = replace(ASKED, pictures=(BLUE,))
+    assert header(made(blue)).tokens == header(Trace(before)).tokens
+    assert not reused(blue)
+    assert not reused(replace(ASKED, pictures=()))
+    assert not reused(replace(ASKED, history=BEFORE))
+
+
+# Repeated
+
+
+def test_a_run_is_repeated_with_its_pictures_and_turns_out_of_its_file(
+    trace: Trace, tmp_path: Any
+) -> None:
+    save(tmp_path / "t.jsonl.gz", trace.events)
+    kept = load(tmp_path / "t.jsonl.gz")
+    job = change(kept)
+    assert (job.system, job.prompt) == ("Be brief.", "What does it say?")
+    assert [p.png for p in job.pictures] == [RED.png] and len(job.history) == 2
+    assert [(m.role, m.text, [p.png for p in m.pictures]) for m in job.history] == [
+        ("user", "And this one?", [BLUE.png]), ("assistant", "The sign is blue.", []),
+    ]  # fmt: skip
+    again = made(job)
+    assert header(again).pictures == header(kept).pictures, "notes said once"
+    assert header(again).run == header(kept).run and text(again) == text(kept)
+    events = run_counterfactual(kept, knobs={"nodes": 2})
+    recording = Recording()
+    for event in events:
+        recording.add(event)
+    assert text(recording.trace) == text(kept)
+
+
+def with_given(trace: Trace, **values: Any) -> Trace:
+    first, second = header(trace).pictures
+    digest = values.pop("digest", first.digest)
+    assert first.given is not None
+    given = first.given.model_copy(update=values)
+    changed = first.model_copy(update={"given": given, "digest": digest})
+    return told(trace, pictures=(changed, second))
+
+
+def packed(image: Image.Image, kind: str = "PNG") -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind)
+    return out.getvalue()
+
+
+BOMB = Image.new("1", (9000, 9000))  # eighty million pixels in a few kilobytes
+OTHERS = {
+    "another picture": packed(Image.new("RGB", (96, 96), "red")),
+    "cut": RED.png[:60],
+    "no PNG": packed(Image.new("RGB", (96, 96)), "BMP"),
+    "nothing": b"",
+    "transparent": packed(Image.new("RGBA", (96, 96))),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_recorded_picture_that_is_not_the_one_is_refused(
+    trace: Trace, name: str, signed: bool
+) -> None:
+    """Forged with its own digest or not."""
+    raw = OTHERS[name]
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+    values = {"digest": digest} if signed else {}
+    forged = with_given(trace, data=base64.b64encode(raw).decode(), **values)
+    if signed and name == "another picture":
+        assert change(forged).history[0].pictures[0].png == raw  # it is sound, if not the one
+        return
+    with pytest.raises(TraceError, match=r"^The picture 'blue.png' of this recording is damaged"):
+        change(forged)
+    found = audit(forged)
+    expected = {
+        ("cut", True): [], ("transparent", True): [],  # only decoding tells, which audits do not
+    }.get((name, signed))  # fmt: skip
+    if expected is None:
+        assert any(f.startswith("The decoder's picture 1 ") for f in found)
+    else:
+        assert [f for f in found if "picture" in f] == expected
+
+
+def test_a_bomb_in_a_recording_is_never_decoded(trace: Trace, monkeypatch: Any) -> None:
+    raw = packed(BOMB)
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("decoded"))
+    given: dict[str, Any] = {"data": base64.b64encode(raw).decode()}
+    digest = hashlib.sha256(raw).hexdigest()[:16]
+    for size in ({}, {"width": 9000, "height": 9000}):
+        forged = with_given(trace, digest=digest, **given, **size)
+        with pytest.raises(TraceError, match=r"damaged"):
+            change(forged)
+    found = audit(with_given(trace, digest=digest, **given))
+    assert found[0] == "The decoder's picture 1 as given has 9000 x 9000 pixels, not 96 x 96."
+
+
+@pytest.mark.parametrize("data", ["AAA", "A", "====", "AA=A"])
+def test_broken_base64_is_refused(trace: Trace, data: str) -> None:
+    with pytest.raises(TraceError, match="damaged"):
+        change(with_given(trace, data=data))
+
+
+# Audited
+
+
+def test_a_sound_recording_and_every_beginning_of_it_pass(trace: Trace) -> None:
+    for end in range(1, len(trace.events) + 1):
+        assert audit(Trace(trace.events[:end])) == ()
+
+
+def finding(trace: Trace, **changed: Any) -> tuple[str, ...]:
+    first, second = header(trace).pictures
+    return audit(told(trace, pictures=(first.model_copy(update=changed), second)))
+
+
+def test_a_digest_a_size_or_a_place_that_cannot_be_is_found(trace: Trace) -> None:
+    def both(finding: str) -> tuple[str, str]:
+        return (f"The decoder's picture 1 {finding}", f"The baseline's picture 1 {finding}")
+
+    assert finding(trace, digest="0" * 16) == both("is not the one whose digest is recorded.")
+    seen = header(trace).pictures[0].seen
+    wide = seen.model_copy(update={"width": 65})
+    assert finding(trace, seen=wide) == both("as seen has 64 x 64 pixels, not 65 x 64.")
+    none = Shown(width=64, height=64, data="AAAA")
+    assert finding(trace, seen=none) == both("as seen is no PNG.")
+    a, b = (p.span for p in header(trace).pictures)
+    assert finding(trace, span=(a[0], b[0] + 1)) == both(
+        f"ends at token {b[0] + 1}, the next begins at {b[0]}."
+    )
+    assert finding(trace, given=None) == ()
+    inside = told(trace, document=(a[0], a[0] + 1))
+    assert audit(inside)[0] == "The decoder's picture 1 stands inside the document."
+
+
+def test_two_runs_with_other_pictures_cannot_be_compared() -> None:
+    red, blue = made(ASKED), made(replace(ASKED, pictures=(BLUE,)))
+
+    def mixed(event: StoredEvent, other: StoredEvent) -> StoredEvent:
+        return other if event.role == "baseline" else event
+
+    both = Trace(tuple(map(mixed, red.events, blue.events)))
+    assert "The two runs cannot be compared: they had other pictures." in audit(both)
+
+
+# Continued
+
+
+def test_a_recorded_talk_goes_on_from_its_answer(trace: Trace) -> None:
+    system, history = recorded.talk(trace)
+    assert system == "Be brief."
+    assert [(m.role, m.text) for m in history] == [
+        ("user", "And this one?"), ("assistant", "The sign is blue."),
+        ("user", "What does it say?"), ("assistant", text(trace)),
+    ]  # fmt: skip
+    assert [p.png for m in history for p in m.pictures] == [BLUE.png, RED.png]
+    third = made(replace(ASKED, pictures=(), history=history, system=system))
+    assert [p.digest for p in header(third).pictures] == [BLUE.digest, RED.digest]
+
+
+def test_an_answer_is_continued_without_its_end_token() -> None:
+    whole = made(replace(ASKED, max_new_tokens=200))
+    run = whole.run("decoder")
+    assert run is not None and run.finish is not None and run.finish.reason == "eos"
+    answer = recorded.talk(whole)[1][-1].text
+    assert answer == text(whole).removesuffix("<end>") != text(whole)
+
+
+def test_a_talk_without_an_answer_cannot_go_on(trace: Trace) -> None:
+    with pytest.raises(TraceError, match="holds no answer yet"):
+        recorded.talk(Trace(trace.events[:1]))
+
+
+def test_a_picture_out_of_the_intake_is_what_the_model_is_asked(tmp_path: Any) -> None:
+    (tmp_path / "red.jpg").write_bytes(
+        packed(Image.new("CMYK", (90, 60), (0, 255, 255, 0)), "TIFF")
+    )
+    picture: Picture = open_picture(tmp_path / "red.jpg")
+    found = made(replace(ASKED, pictures=(picture,)))
+    assert text(found) == SAYS
+    assert header(found).pictures[0].notes == (
+        "Read as TIFF, although its name ends in .jpg.",
+        "Its CMYK colours were turned into RGB.",
+        "Shown to the model at 64 x 64 pixels.",
+    )
+    assert audit(found) == ()
