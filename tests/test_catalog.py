@@ -15,16 +15,18 @@ from specviz import catalog
 
 ROOT = Path(__file__).parent.parent
 PLAYER = ROOT / "assets" / "player" / "src"
-FORM = re.compile(r"\.(one|few|many|other)$")
 # Strings without a Cyrillic letter that are right so: names, keys, code and signs.
 NAMES = {
-    "A", "B", "D", "E", "H", "L", "P", "R", "W", "FT", "L1", "L2", "L3", "Home, End", "Shift + ← →",
+    "A", "B", "D", "E", "H", "I", "L", "P", "R", "W", "FT", "L1", "L2", "L3",
+    "Home, End", "Shift + ← →",
     "DAS", "DAS-Wave", "RECAP", "Prompt lookup", "Token Recycling",
     "Window", "full", "reindex_only", "shift", "slot", "window_abs", "CPU", "CUDA", "dtype",
     "generate", "id {id}", "specviz", "tau", "tau {tau}",
     "default",  # the name that a scope has as long as nobody gives it another one
-    # A prompt for models that were taught in English.
-    "Write a short story about a lighthouse keeper.",
+    # Prompts for models that were taught in English.
+    "Write a short story about a lighthouse keeper.", "What is in the picture?",
+    "What does the board say?", "Which bar is the tallest?", "What does the sign say?",
+    "Which shapes are there, and in which colours?",
 }  # fmt: skip
 
 
@@ -43,11 +45,18 @@ def asked() -> Iterator[tuple[str, set[str] | None]]:
 
 @cache
 def keys(lang: str) -> dict[str, dict[str, str]]:
-    """Key -> form -> string; a key without plural forms has the form ``""`` alone."""
-    found: dict[str, dict[str, str]] = {}
-    for key, said in catalog.strings(lang).items():
-        base = FORM.sub("", key)
-        found.setdefault(base, {})[key[len(base) + 1 :]] = said
+    """Key -> form -> string; a key without plural forms has the form ``""`` alone.
+
+    Plural is what has every form of its language: "other" alone may also be the end of a name.
+    """
+    known, forms = catalog.strings(lang), catalog.FORMS[lang]
+    bases = {key.removesuffix(f".{forms[0]}") for key in known if key.endswith(f".{forms[0]}")}
+    plurals = {base for base in bases if all(f"{base}.{form}" in known for form in forms)}
+    found = {base: {form: known[f"{base}.{form}"] for form in forms} for base in plurals}
+    for key, said in known.items():
+        base, _, form = key.rpartition(".")
+        if base not in plurals or form not in forms:
+            found[key] = {"": said}
     return found
 
 
@@ -63,24 +72,10 @@ def test_every_key_that_is_asked_for_exists_and_gets_its_values(lang: str) -> No
     assert wrong == []
 
 
-def test_every_language_has_the_same_keys() -> None:
-    known = set(keys("en"))
+def test_every_language_has_the_same_keys_in_the_forms_that_it_needs() -> None:
     for lang in catalog.FORMS:
-        assert (lang, set(keys(lang)) ^ known) == (lang, set())
-
-
-@pytest.mark.parametrize("lang", catalog.FORMS)
-def test_a_key_with_plural_forms_has_those_of_its_language(lang: str) -> None:
-    plurals = {key for key, forms in keys("en").items() if "" not in forms}
-    # In English the last form serves a count that is never 1.
-    needed = set(catalog.FORMS[lang][-1:] if lang == "en" else catalog.FORMS[lang])
-    wrong = {
-        key: sorted(forms)
-        for key, forms in keys(lang).items()
-        if (key in plurals) != ("" not in forms)
-        or (key in plurals and not needed <= set(forms) <= set(catalog.FORMS[lang]))
-    }
-    assert wrong == {}
+        plural = {key: "" not in forms for key, forms in keys(lang).items()}
+        assert (lang, plural) == (lang, {key: "" not in forms for key, forms in keys("en").items()})
 
 
 @pytest.mark.parametrize("lang", [lang for lang in catalog.FORMS if lang != "en"])
@@ -146,8 +141,9 @@ def named(player: bool) -> tuple[set[str], re.Pattern[str], set[str]]:
         elif re.search("[a-z]{2}", "".join(parts)):
             heads.add(parts[0])
             # A hole in the middle may hold several words, one at the end holds one.
-            pattern = r"[\w.-]+".join(re.escape(part) for part in parts)
-            patterns.add(re.sub(r"\[\\w\.-\]\+$", r"[\\w-]+", pattern))
+            *first, last = (re.escape(part) for part in parts)
+            hole = r"[\w.-]*" if last else r"[\w-]*"
+            patterns.add(hole.join((r"[\w.-]*".join(first), last)))
     return whole, re.compile("|".join(sorted(patterns))), heads
 
 
