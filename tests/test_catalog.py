@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from specviz import catalog
+from specviz.drafters import DRAFTERS, knobs_of
+from specviz.ui.examples import TOY_WORDS
+from specviz.ui.form import summary
 
 ROOT = Path(__file__).parent.parent
 PLAYER = ROOT / "assets" / "player" / "src"
@@ -164,9 +167,20 @@ def test_no_key_is_left_over() -> None:
         assert not uses(key, key.startswith("player."))
 
 
+def test_what_the_code_says_of_itself_is_translated_and_nothing_else() -> None:
+    said = {knob.help for drafter in DRAFTERS.values() for knob in knobs_of(drafter)}
+    said |= {summary(decoder) for decoder in DRAFTERS}
+    recorded = json.loads((ROOT / "examples" / "index.json").read_text("utf-8"))
+    said |= {entry[part] for entry in recorded for part in ("title", "description")} | {*TOY_WORDS}
+    for lang in [lang for lang in catalog.FORMS if lang != "en"]:
+        assert said ^ set(catalog.sentences(lang)) == set()
+        assert all(re.search("[а-яё]", each) for each in catalog.sentences(lang).values())
+    assert catalog.sentence("Not known yet.", "ru") == "Not known yet."
+
+
 def test_a_catalogue_is_sorted() -> None:
-    for lang in catalog.FORMS:
-        raw = (ROOT / f"specviz/catalog/{lang}.json").read_text("utf-8")
+    for path in (ROOT / "specviz" / "catalog").glob("*.json"):
+        raw = path.read_text("utf-8")
         known = dict(sorted(json.loads(raw).items()))
         assert raw == json.dumps(known, indent=1, ensure_ascii=False) + "\n"
 
@@ -191,6 +205,10 @@ def test_values_are_put_in_literally(monkeypatch: pytest.MonkeyPatch) -> None:
 )  # fmt: skip
 def test_russian_counts(count: int, said: str) -> None:
     assert catalog.text("view.tokens", "ru", count=count) == said
+
+
+def test_every_language_has_a_name() -> None:
+    assert list(catalog.LANGUAGES) == list(catalog.FORMS)
 
 
 def test_english_counts() -> None:

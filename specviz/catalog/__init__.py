@@ -17,13 +17,32 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 FORMS = {"en": ("one", "other"), "ru": ("one", "few", "many")}
 
 
+# What each language is called by those who speak it.
+LANGUAGES = {"en": "English", "ru": "Русский"}
+
+
 @cache
 def strings(lang: str = "en") -> dict[str, str]:
     """All strings of a language; raises KeyError for a language that there is not."""
     if lang not in FORMS:
         raise KeyError(f"there is no catalogue for {lang!r}")
-    path = Path(__file__).parent / f"{lang}.json"
-    found: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return _file(f"{lang}.json")
+
+
+def sentence(english: str, lang: str = "en") -> str:
+    """What the code or an example says of itself (help of a knob, what a decoder is, the title of a
+    recording) in ``lang``; as it is where nobody translated it yet."""
+    return english if lang == "en" else sentences(lang).get(english, english)
+
+
+@cache
+def sentences(lang: str) -> dict[str, str]:
+    """The translated sentences of a language other than English, by the English ones."""
+    return _file(f"{lang}.sentences.json")
+
+
+def _file(name: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return found
 
 
