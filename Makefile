@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player bench bench-full bench-recurrent bench-window readme chromium clean
+.PHONY: help demo test check proof record player bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench   measure speed on this machine: a first look"
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
 	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
+	@echo "make bench-vlm   the suite for questions about pictures (nothing else running), docs/results-vlm.md"
 	@echo "make bench-full   the whole suite (half an hour with nothing else running), docs/results.md"
 	@echo "make readme  write the README's generated tables again"
 
@@ -58,6 +59,10 @@ bench-recurrent: $(VENV)/.run
 bench-window: $(VENV)/.run
 	$(PY) -m specviz bench --suite window --resume --json docs/results-window.json
 	$(PY) docs/results.py docs/results-window.json $(wildcard docs/results-window-spec-bench.json) --write
+
+bench-vlm: $(VENV)/.run
+	$(PY) -m specviz bench --suite vlm --resume --json docs/results-vlm.json
+	$(PY) docs/results.py docs/results-vlm.json --write
 
 readme: $(VENV)/.run
 	$(PY) docs/tables.py --write

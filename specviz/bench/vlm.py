@@ -59,9 +59,7 @@ class Pictures(Suite):
             raise _blind(model.label)
         both = sets(self._prompts)
         times = 1 if self.plan.quick else REPETITIONS
-        parts = [
-            Part(name, dtype, HEADLINE, asked, times) for name, asked in both.items() if asked
-        ]
+        parts = [Part(name, dtype, HEADLINE, asked, times) for name, asked in both.items() if asked]
         if not (self.plan.quick or self.plan.headline):
             some = [
                 prompt

@@ -14,7 +14,9 @@ from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
 TREE = frozenset({"tree", "rollback"})
-HEAD, DEPTH = TREE | {"head"}, TREE | {"depth"}
+HEAD, DEPTH, IMAGE = TREE | {"head"}, TREE | {"depth"}, TREE | {"image"}
+# What a config.json of an image-text model that can be read calls itself.
+IMAGE_KINDS = ("llava", "llava_next", "idefics3", "smolvlm", "qwen2_5_vl", "qwen3_vl")
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Entry:
     the weights here, empty where none is needed. ``digest()`` is that of the weights that it
     loads, empty where only loading tells. ``mean()``: of a recurrent-depth model the iterations
     that it was made for, None where only loading tells; no function for any other model.
+    ``parameters``: how many, in billions, 0 where that is not known or does not matter. ``large``:
+    only one such model stays in memory; ``slow``: nobody waits for it on a CPU unasked.
     """
 
     label: str
@@ -40,6 +44,9 @@ class Entry:
     dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
     problem: Callable[[], str | None] = lambda: None
     mean: Callable[[], int | None] | None = None
+    parameters: float = 0.0
+    large: bool = False
+    slow: bool = False
 
     @property
     def ready(self) -> frozenset[str]:
@@ -61,6 +68,54 @@ def _smollm2_hub(device: str, dtype: str) -> Model:
     from specviz.models.hf_load import load_hub
 
     return load_hub(SMOLLM2_HUB, device, dtype, f"{smollm2.LABEL}-hub")
+
+
+def _image(
+    label: str, title: str, repo: str, licence: str, parameters: float, files: str
+) -> Entry:
+    """An image-text model of the hub; from two billion parameters on its weights are bfloat16, on
+    a CPU too, and from six on it is not run there unasked."""
+
+    def load(device: str, dtype: str) -> Model:
+        from specviz.models.hf_load import load_hub
+
+        return load_hub(repo, device, dtype, label)
+
+    half = {"cpu": "bfloat16", "cuda": "bfloat16"}
+    count = f"{parameters:.1f} B" if parameters >= 1 else f"{1000 * parameters:.0f} M"
+    return Entry(
+        label=label,
+        title=title,
+        load=load,
+        kind="image",
+        licence=licence,
+        size=f"{count} parameters, {files}",
+        source=f"https://huggingface.co/{repo}",
+        supports=IMAGE,
+        dtypes=half if parameters >= 2 else DEFAULT_DTYPES,
+        parameters=parameters,
+        large=parameters >= 2,
+        slow=parameters >= 6,
+    )
+
+
+# Licences as their cards name them; a card may change, so the source stands beside it.
+IMAGE_MODELS = (
+    ("smolvlm-256m", "SmolVLM 256M Instruct", "HuggingFaceTB/SmolVLM-256M-Instruct",
+     "Apache-2.0", 0.256, "0.5 GB"),
+    ("smolvlm-500m", "SmolVLM 500M Instruct", "HuggingFaceTB/SmolVLM-500M-Instruct",
+     "Apache-2.0", 0.507, "1.0 GB"),
+    ("smolvlm-2.2b", "SmolVLM 2.2B Instruct", "HuggingFaceTB/SmolVLM-Instruct",
+     "Apache-2.0", 2.25, "4.5 GB"),
+    ("qwen2.5-vl-3b", "Qwen2.5-VL 3B Instruct", "Qwen/Qwen2.5-VL-3B-Instruct",
+     "Qwen Research (not for commercial use)", 3.75, "7.5 GB"),
+    ("qwen2.5-vl-7b", "Qwen2.5-VL 7B Instruct", "Qwen/Qwen2.5-VL-7B-Instruct",
+     "Apache-2.0", 8.29, "16.6 GB"),
+    ("llava-1.6-mistral-7b", "LLaVA 1.6 Mistral 7B", "llava-hf/llava-v1.6-mistral-7b-hf",
+     "Apache-2.0", 7.57, "15.1 GB"),
+    ("llava-1.6-vicuna-7b", "LLaVA 1.6 Vicuna 7B", "llava-hf/llava-v1.6-vicuna-7b-hf",
+     "Llama 2 Community (see its card)", 7.06, "14.1 GB"),
+)  # fmt: skip
 
 
 def _huginn(device: str, dtype: str) -> Model:
@@ -116,7 +171,7 @@ BUILT_IN: dict[str, Entry] = {
             source="specviz itself, see specviz.training.vlm, on SmolLM2 135M Instruct",
             install=smollm2.FIX,
             digest=smol_boards.digest,
-            supports=TREE | {"image"},
+            supports=IMAGE,
             problem=smol_boards.problem,
         ),
         Entry(
@@ -128,7 +183,10 @@ BUILT_IN: dict[str, Entry] = {
             source=f"https://huggingface.co/{HUGINN_HUB}",
             supports=DEPTH,
             mean=lambda: 32,
+            parameters=3.5,
+            large=True,
         ),
+        *(_image(*facts) for facts in IMAGE_MODELS),
         Entry(
             label="toy",
             title="Nursery rhyme (toy, no weights)",
@@ -146,7 +204,7 @@ BUILT_IN: dict[str, Entry] = {
             title="Coloured signs (toy that sees, no weights)",
             load=_toy_signs,
             kind="toy",
-            supports=TREE | {"image"},
+            supports=IMAGE,
             licence="Apache-2.0",
             size="a table of counts",
             source="specviz itself",

@@ -208,11 +208,15 @@ class HFModel:
 
 def place(net: Any) -> torch.device:
     """Where passes begin and end; weights of a spread network may lie elsewhere in between."""
-    spread = getattr(net, "hf_device_map", None)
-    if not spread or len(spread) < 2:
-        return torch.device(net.device)
-    real = [d for d in spread.values() if d not in ("cpu", "disk")]
-    return torch.device(real[0] if real else "cpu")
+    spread = getattr(net, "hf_device_map", None) or {}
+    if len(spread) > 1:
+        real = [device for device in spread.values() if device not in ("cpu", "disk")]
+        return torch.device(real[0] if real else "cpu")
+    if net.device.type == "meta":  # weights that come when they are needed
+        hooks = (getattr(module, "_hf_hook", None) for module in net.modules())
+        devices = (getattr(hook, "execution_device", None) for hook in hooks)
+        return torch.device(next(device for device in devices if device is not None))
+    return torch.device(net.device)
 
 
 def hardware(device: torch.device) -> str:

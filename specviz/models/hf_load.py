@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PretrainedConfig
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    PretrainedConfig,
+)
 from transformers import __version__ as TRANSFORMERS
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+)
 from transformers.utils import logging as transformers_logging
 
 from specviz.files import folder_digest
@@ -24,12 +33,15 @@ from specviz.models.raven_config import some
 from specviz.models.raven_label import is_recurrent
 from specviz.models.raven_load import load as load_raven
 from specviz.models.session import tree_error
+from specviz.models.vision import VisionModel
+from specviz.models.vision_families import FAMILIES
+from specviz.models.vision_load import readers
 
 log = logging.getLogger(__name__)
 
 # The test suite compares their tree passes with plain ones; anything else is checked when loaded.
 # (A check needs the device, which a ZeroGPU process lacks while it preloads.)
-VERIFIED = {"llama", "qwen2", "qwen3", "gemma3_text", "mistral"}
+VERIFIED = {"llama", "qwen2", "qwen3", "gemma3_text", "mistral", "qwen2_5_vl_text", "qwen3_vl_text"}
 RAVEN_FILES = ["*.safetensors", "*.json", "*.jinja"]
 TOLERANCE = {"float64": 1e-6, "float32": 1e-2, "bfloat16": 0.5, "float16": 0.25}
 
@@ -89,15 +101,14 @@ def _load(
             config = AutoConfig.from_pretrained(source, **known)
         except Exception as error:  # a foreign config.json may hold anything
             raise Unsupported(_unknown(source, label, known)) from error
-        if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
-            raise Unsupported(
-                f"{label} ({config.model_type}) is not a causal language model of transformers: "
-                "choose a decoder-only text model."
-            )
-        check_architecture(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)], config, label)
+        sees = config.model_type in FAMILIES
+        check_architecture(_network(config, label), config, label)
         try:
             net, facts = _weights(source, config, device, getattr(torch, dtype), known)
-            tokenizer = AutoTokenizer.from_pretrained(source, **known)
+            if sees:
+                tokenizer, processor = readers(source, known)
+            else:
+                tokenizer, processor = AutoTokenizer.from_pretrained(source, **known), None
         except torch.cuda.OutOfMemoryError as error:
             raise Unsupported(
                 f"{label} in {dtype} does not fit into the memory of {device}: choose a smaller "
@@ -115,9 +126,32 @@ def _load(
                 f"The checkpoint {label} lacks the tensors {some(lacking)}: choose weights that "
                 "belong to its config.json."
             )
-        if config.model_type in VERIFIED:
+
+        def make() -> HFModel:
+            if sees:
+                return VisionModel(net, tokenizer, processor, label=label, digest=digest)
             return HFModel(net, tokenizer, label=label, digest=digest)
-        return _checked(net, tokenizer, label, digest)
+
+        if config.get_text_config().model_type in VERIFIED:
+            return make()
+        return _checked(net, make, label)
+
+
+def _network(config: Any, label: str) -> Any:
+    """The class of transformers that a configuration is for; raises Unsupported."""
+    if config.model_type in FAMILIES:
+        return MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)]
+    if type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
+    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        raise Unsupported(
+            f"{label} ({config.model_type}) reads pictures in a way of its own: choose a text "
+            f"model, or an image-text model of one of the kinds {', '.join(FAMILIES)}."
+        )
+    raise Unsupported(
+        f"{label} ({config.model_type}) is not a causal language model of transformers: "
+        "choose a decoder-only text model."
+    )
 
 
 def _unknown(source: str, label: str, known: Mapping[str, Any]) -> str:
@@ -138,19 +172,20 @@ def _weights(
 ) -> tuple[Any, Any]:
     """The network on ``device``, spread over all devices only where it does not fit into one, and
     what transformers found out about its tensors."""
+    auto = AutoModelForImageTextToText if config.model_type in FAMILIES else AutoModelForCausalLM
     given: dict[str, Any] = {"config": config, "dtype": dtype, "output_loading_info": True, **known}
     if device != "cpu":
         given["device_map"] = {"": device}
     try:
-        net, facts = AutoModelForCausalLM.from_pretrained(source, **given)
+        net, facts = auto.from_pretrained(source, **given)
     except torch.cuda.OutOfMemoryError:
         torch.cuda.empty_cache()
         given["device_map"] = "auto"
-        net, facts = AutoModelForCausalLM.from_pretrained(source, **given)
+        net, facts = auto.from_pretrained(source, **given)
     return net.eval(), facts
 
 
-def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:
+def _checked(net: Any, make: Callable[[], HFModel], label: str) -> HFModel:
     """A model whose packed pass over a small tree was seen to equal passes over its branches.
 
     Where the fast attention fails the check, the plain one is tried.
@@ -158,7 +193,7 @@ def _checked(net: Any, tokenizer: Any, label: str, digest: str) -> HFModel:
     for attention in (None, "eager"):
         if attention is not None:
             net.set_attn_implementation(attention)
-        model = HFModel(net, tokenizer, label=label, digest=digest)
+        model = make()
         try:
             if tree_gap(model) <= TOLERANCE[model.dtype]:
                 return model
@@ -175,7 +210,7 @@ def tree_gap(model: HFModel) -> float:
 
     def plain(tokens: list[int]) -> torch.Tensor:
         with torch.inference_mode():
-            ids = torch.tensor([tokens], device=model.net.device)
+            ids = torch.tensor([tokens], device=model.place)
             logits: torch.Tensor = model.net(input_ids=ids, use_cache=False).logits[0]
         return logits
 

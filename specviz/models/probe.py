@@ -42,7 +42,7 @@ def architecture(model: Model) -> dict[str, int | str | bool | None]:
         "kv_heads": kv_heads,
         "head_width": width,
         "windows": ", ".join(f"{k} {v or 'all'}" for k, v in model.windows.items()),
-        "attention": model.net.config._attn_implementation,
+        "attention": model.attention,
         "parameters": parameters(model.net),
         "kv_bytes_per_token": cache_bytes(model),
         **facts,

@@ -90,6 +90,11 @@ def mean_recurrence(config_file: Path) -> int | None:
     return mean if is_recurrent(config_file) and believed else None
 
 
+def model_type(config_file: Path) -> str:
+    """What a ``config.json`` calls its kind of model, "" where it says nothing."""
+    return str(_facts(config_file).get("model_type", ""))
+
+
 def _facts(config_file: Path) -> dict[str, Any]:
     try:
         facts = json.loads(config_file.read_text(encoding="utf-8"))

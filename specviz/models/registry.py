@@ -14,9 +14,9 @@ from threading import Lock
 
 from specviz import verdict as verdicts
 from specviz.files import cache_root, named_folder
-from specviz.models import raven_label
+from specviz.models import raven_label, room
 from specviz.models.base import InputError, Model, Packable, Unsupported
-from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH, HEAD
+from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH, HEAD, IMAGE, IMAGE_KINDS
 from specviz.models.entries import Entry as Entry
 from specviz.verdict import Verdict
 
@@ -25,12 +25,14 @@ log = logging.getLogger(__name__)
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 PACKED = "SPECVIZ_PACKED"  # the environment's switch for packed CPU weights
 SHIPPED = Path(__file__).parent.parent.parent / "assets" / "verified"
+LARGE = 3 * 2**30  # bytes of weights in a folder
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 _entries: dict[str, Entry] = dict(BUILT_IN)
 Key = tuple[str, str, str, bool]  # label, device, dtype, packed
 _loaded: dict[Key, Model] = {}
+_large: set[Key] = set()
 _locks: dict[Key, Lock] = {}
 _guard = Lock()
 
@@ -103,6 +105,7 @@ def load(
     for a model, device or dtype that cannot serve.
     """
     entry = find(label_or_path)
+    wanted = device
     if entry.kind == "toy":
         device, dtype = _toy_place(entry, device, dtype)
     else:
@@ -120,12 +123,27 @@ def load(
             problem = entry.problem()
             if problem is not None:
                 raise Unsupported(problem)
+            if entry.large:
+                _let_go(entry)
+            room.check(entry, device, wanted, dtype)
             model = entry.load(device, dtype)
             if packed and isinstance(model, Packable):
                 model.pack()
             with _guard:
                 _loaded[key] = model
+                if entry.large:
+                    _large.add(key)
         return model
+
+
+def _let_go(entry: Entry) -> None:
+    """Forget the other large models: two of them seldom fit beside one another."""
+    mine = entry.label.partition("@")[0]  # the same weights, however many iterations they run
+    with _guard:
+        for key in [k for k in _loaded if k in _large and k[0].partition("@")[0] != mine]:
+            del _loaded[key]
+            _large.discard(key)
+    room.release()
 
 
 def is_loaded(label: str) -> bool:
@@ -178,25 +196,34 @@ def _known(name: str) -> Entry | None:
         return _entries[name]
     folder = named_folder(name)
     if folder is not None:
-        mean = raven_label.mean_recurrence(folder / "config.json")
-        return Entry(
-            label=str(folder.resolve()),
-            title=folder.name,
-            load=lambda device, dtype: _from_folder(folder, device, dtype),
-            source="local folder",
-            supports=Entry.supports if mean is None else DEPTH,
-            mean=None if mean is None else lambda: mean,
-        )
+        return _folder_entry(folder)
     if HUB_ID.fullmatch(name):
         return Entry(
             label=name,
             title=name,
             load=lambda device, dtype: _from_hub(name, device, dtype),
             source=f"https://huggingface.co/{name}",
-            supports=DEPTH | HEAD,  # as much as any may have: only loading tells
+            supports=DEPTH | HEAD | IMAGE,  # as much as any may have: only loading tells
             mean=lambda: None,
+            large=True,
         )
     return None
+
+
+def _folder_entry(folder: Path) -> Entry:
+    mean = raven_label.mean_recurrence(folder / "config.json")
+    sees = raven_label.model_type(folder / "config.json") in IMAGE_KINDS
+    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return Entry(
+        label=str(folder.resolve()),
+        title=folder.name,
+        load=lambda device, dtype: _from_folder(folder, device, dtype),
+        kind="image" if sees else "text",
+        source="local folder",
+        supports=IMAGE if sees else HEAD if mean is None else DEPTH,
+        mean=None if mean is None else lambda: mean,
+        large=weights > LARGE,
+    )
 
 
 def _at(base: Entry, spelled: str) -> Entry:

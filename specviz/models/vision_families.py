@@ -192,7 +192,20 @@ class Idefics3(Family):
 
 
 class Qwen25(Family):
-    """Qwen2.5-VL: as many patches as the picture has; time, height and width are axes."""
+    """Qwen2.5-VL: as many patches as the picture has; time, height and width are axes.
+
+    Its checkpoints allow a picture 16 thousand tokens; here it gets as many as one picture of a
+    megapixel, what transformers itself allows unless told otherwise.
+    """
+
+    most = 1280
+
+    def __init__(self, net: Any, tokenizer: Any, processor: Any, label: str) -> None:
+        super().__init__(net, tokenizer, processor, label)
+        area = self.most * (processor.patch_size * processor.merge_size) ** 2
+        size = dict(processor.size)
+        size["longest_edge"] = min(size["longest_edge"], area)
+        processor.size = type(processor.size)(**size)
 
     named = ("<|vision_start|>", "<|vision_end|>", "<|vision_pad|>", "<|video_pad|>")
     typed = True

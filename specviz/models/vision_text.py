@@ -34,6 +34,8 @@ class PictureCodec(TextCodec):
         self.family = family
         self._reading = Lock()
         given = tokenizer.chat_template
+        if isinstance(given, dict):  # several by name
+            given = given.get("default")
         self._listed = bool(given) and self._knows_pictures()
         self._template = given if self._listed else self._marked(given or PLAIN)
         self._begin = self._prefix()

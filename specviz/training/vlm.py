@@ -1,5 +1,5 @@
 """How ``smol-boards`` was made: ``python -m specviz.training.vlm tower --out DIR``, then
-``language --out DIR``, then ``ship``.
+``language --out DIR``, then ``ship``; ``look`` asks the result about held-out pictures.
 
 Both trainings go on from the weights in ``--out``, which are all they need; they do not need one
 another, and ``torchrun --nproc-per-node 2 -m specviz.training.vlm …`` shares one between processes.
@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer
 
-from specviz.models import smollm2
+from specviz.models import registry, smollm2
 from specviz.models.base import InputError
 from specviz.models.hf import HFModel
-from specviz.models.smol_boards import FOLDER
+from specviz.models.smol_boards import FOLDER, LABEL
 from specviz.training.steps import History, Run, train
 from specviz.training.vlm_folder import configuration, write_folder
 from specviz.training.vlm_grids import Alphabet, Mistakes
@@ -33,6 +33,7 @@ from specviz.training.vlm_language import (
     look,
     sequences,
 )
+from specviz.training.vlm_look import look as look_all
 from specviz.training.vlm_lora import Record, keep, optimizer, resume
 from specviz.training.vlm_packing import Template
 from specviz.training.vlm_scenes import scene
@@ -57,10 +58,11 @@ def tower(
     rate: float = 1e-3,
     size: Annotated[int, typer.Option(min=1, help="pictures in a batch")] = 16,
     pages: Annotated[float, typer.Option(help="share of pictures full of words")] = 0.5,
+    drills: Annotated[float, typer.Option(help="share of charts and crowds of figures")] = 0.0,
     seed: int = 1,
 ) -> None:
     """Teach a small tower to say, patch by patch, what a picture shows."""
-    train_tower(out, minutes, rate, size, pages, seed, typer.echo)
+    train_tower(out, minutes, rate, size, pages, drills, seed, typer.echo)
 
 
 @app.command()
@@ -126,6 +128,15 @@ def ship(
     config = configuration(tower_config(), text, MARK)
     weights = load_file(seen / WEIGHTS)
     write_folder(out, config, weights, update, SYMBOLS, Alphabet.of(tokenizer, SYMBOLS))
+
+
+@app.command("look")
+def look_at_model(
+    count: Annotated[int, typer.Option(min=1, help="held-out pictures")] = 300,
+    seed: int = 7,
+) -> None:
+    """Ask the shipped model about held-out pictures, also blank and mistaken ones."""
+    look_all(registry.load(LABEL, device="cpu", dtype="float32"), count, seed, typer.echo)
 
 
 def _reader(out: Path, rank: int) -> tuple[Reader, nn.ModuleDict, Record]:

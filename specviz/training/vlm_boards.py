@@ -27,6 +27,13 @@ from specviz.training.vlm_symbols import (
     spelled,
 )
 
+EMPTY = "The picture is empty: there is nothing to read in it."
+ABOUT_NOTHING = (
+    "What does the board say?", "Read the departure board.", "What is the next departure?",
+    "What is the score?", "Who is winning?", "What does the sign say?", "Read line 2.",
+    "What is written here?", "Which bar is the tallest?", "Describe the chart.",
+    "What is in the picture?", "How many shapes are there?", "What do you see?",
+)  # fmt: skip
 SYMBOLS_DRAWN = (*PLACES, *WORDS, *TEAMS, *STATES, *LETTERS)
 
 
@@ -303,6 +310,15 @@ def _word_questions(rng: random.Random, lines: list[list[str]]) -> tuple[Exchang
         ),
     ]  # fmt: skip
     return tuple(asked)
+
+
+def blank(rng: random.Random, split: Split) -> Scene:
+    """A picture of nothing, asked about as if there were something."""
+    asked = tuple(
+        Exchange(question, EMPTY, "blank", (EMPTY,))
+        for question in rng.sample(ABOUT_NOTHING, 3)
+    )
+    return Scene("blank", Cells().grid(), asked)
 
 
 def page(rng: random.Random) -> Scene:

@@ -26,7 +26,7 @@ GREY = (128, 128, 128)
 # What is asked about a picture of each kind: whose facts say how well it was seen.
 ASKED = {
     "departures": "lines", "scores": "score", "letters": "lines", "codes": "lines",
-    "chart": "tallest", "shapes": "shapes",
+    "chart": "tallest", "shapes": "shapes", "blank": "blank",
 }  # fmt: skip
 AIMS = {
     "board lines": ("departures", "scores", "letters", "codes"),

@@ -62,7 +62,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Scene:
-    """See the module. ``kind``: departures, scores, letters, codes, chart or shapes."""
+    """See the module. ``kind``: departures, scores, letters, codes, chart, shapes or blank."""
 
     kind: str
     symbols: tuple[tuple[str, ...], ...]
@@ -122,15 +122,15 @@ def allowed(split: Split, found: Sequence[bool]) -> bool:
 
 def scene(rng: random.Random, split: Split, kind: str | None = None) -> Scene:
     """A random scene, of ``kind`` if given; the same state of ``rng`` gives the same scene."""
-    from specviz.training.vlm_boards import codes, departures, letters, scores
+    from specviz.training.vlm_boards import blank, codes, departures, letters, scores
     from specviz.training.vlm_charts import chart
     from specviz.training.vlm_shapes import shapes
 
     makers: dict[str, Callable[[random.Random, Split], Scene | None]] = {
         "departures": departures, "scores": scores, "letters": letters,
-        "codes": codes, "chart": chart, "shapes": shapes,
+        "codes": codes, "chart": chart, "shapes": shapes, "blank": blank,
     }  # fmt: skip
-    kind = kind or rng.choices(list(makers), weights=(5, 2, 3, 1, 4, 4))[0]
+    kind = kind or rng.choices(list(makers), weights=(10, 4, 6, 2, 8, 8, 1))[0]
     while True:
         made = makers[kind](rng, split)
         if made is not None:

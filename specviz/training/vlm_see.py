@@ -31,18 +31,19 @@ def train_tower(
     rate: float,
     size: int,
     pages: float,
+    drills: float,
     seed: int,
     say: Callable[[str], None],
 ) -> None:
     """Train for so many minutes, from the weights in ``out`` if any, and save them there.
 
-    ``size`` pictures make a batch, a share of ``pages`` of them full of words.
+    ``size`` pictures make a batch, of them shares of ``pages`` and ``drills``; see ``batches``.
     """
     workers = Workers.join()
     torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
     torch.manual_seed(seed)
     reader, history = load(out)
-    stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages)
+    stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages, drills)
 
     def loss(_: float) -> tuple[Tensor, int]:
         return loss_of(reader, next(stream)), size

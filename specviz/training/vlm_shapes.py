@@ -40,7 +40,16 @@ class Placed:
 
 def shapes(rng: random.Random, split: Split) -> Scene | None:
     """A few figures; None when one of their pairs of colour and kind is of the other split."""
-    count = rng.randint(1, 6)
+    return _arranged(rng, split, rng.randint(1, 6))
+
+
+def crowd(rng: random.Random) -> Scene | None:
+    """A figure in nearly every place, nothing to ask: to learn to tell them apart faster; None
+    when one is held out."""
+    return _arranged(rng, "train", rng.randint(7, 9))
+
+
+def _arranged(rng: random.Random, split: Split, count: int) -> Scene | None:
     places = sorted(rng.sample(range(ROWS * COLUMNS), count))
     colours = [c.strip() for c in COLOURS]
     if rng.random() < 0.4:  # so that some share a colour

@@ -18,15 +18,17 @@ from transformers import SiglipVisionConfig, SiglipVisionModel
 
 from specviz.training.vlm_boards import page
 from specviz.training.vlm_draw import draw
-from specviz.training.vlm_scenes import GRID, Scene, Split, scene
+from specviz.training.vlm_scenes import FACTS_ROW, GRID, Scene, scene
+from specviz.training.vlm_shapes import crowd
 from specviz.training.vlm_symbols import NUMBER, SYMBOLS
 
 WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
 UNITS = 576  # the width of the language model: hidden units of the projector
 GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
 EARLY = 2  # the layer that is asked for glyphs
-EMPTY_WEIGHT = 0.1  # of a cell that says nothing, against one that does
-POSITIVE = 6.0  # of the unit that should speak, against one that should not
+EMPTY_WEIGHT = 0.3  # of a cell that says nothing, against one that does
+POSITIVE = 3.0  # of the unit that should speak, against one that should not
+FACT = 5.0  # weight of a cell that sums up: there are few, and they take the whole picture
 CALM = -6.0  # units say nothing at first
 
 
@@ -92,6 +94,7 @@ def loss_of(reader: Reader, batch: Batch) -> Tensor:
     told = batch.symbols.reshape(-1)
     spoken = told >= 0
     weight = torch.where(spoken, 1.0, EMPTY_WEIGHT)
+    weight.view(-1, GRID, GRID)[:, FACTS_ROW][spoken.view(-1, GRID, GRID)[:, FACTS_ROW]] = FACT
     flat = said.float().reshape(len(told), -1)
     target = torch.zeros_like(flat)
     target[spoken, told[spoken]] = 1.0
@@ -117,13 +120,23 @@ def targets(made: Scene) -> tuple[np.ndarray, np.ndarray]:
     return symbols.reshape(-1), glyphs.reshape(-1)
 
 
-def batches(seed: int, size: int, pages: float, split: Split = "train") -> Iterator[Batch]:
-    """Endless fresh pictures; a share of ``pages`` are full of words."""
+def batches(seed: int, size: int, pages: float, drills: float) -> Iterator[Batch]:
+    """Endless fresh pictures to train on; a share of ``pages`` are full of words, a share of
+    ``drills`` are charts and crowds of figures."""
     rng = random.Random(seed)
     while True:
-        yield batch_of(
-            [page(rng) if rng.random() < pages else scene(rng, split) for _ in range(size)], rng
-        )
+        yield batch_of([_picked(rng, pages, drills) for _ in range(size)], rng)
+
+
+def _picked(rng: random.Random, pages: float, drills: float) -> Scene:
+    chance = rng.random()
+    if chance < pages:
+        return page(rng)
+    if chance < pages + drills * 0.65:
+        return scene(rng, "train", "chart")
+    if chance < pages + drills:
+        return crowd(rng) or scene(rng, "train", "shapes")
+    return scene(rng, "train")
 
 
 def batch_of(scenes: list[Scene], rng: random.Random) -> Batch:

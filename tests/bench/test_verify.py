@@ -28,7 +28,7 @@ from specviz.models.hf_load import VERIFIED
 from specviz.models.hf_pack import PackedLinear
 from specviz.tracefile import load as load_trace
 from specviz.verdict import Equality, Passes, Row, Speed, Verdict
-from tests.models import tiny
+from tests.models import tiny, tiny_vision
 
 ROOT = Path(__file__).parents[2]
 TITLES = ["recap", "token_recycling", "token_recycling best_first", "prompt_lookup",
@@ -127,6 +127,38 @@ def test_a_checkpoint_in_a_folder(checkpoint: Callable[[str], Path]) -> None:
     )
     measured = next(r for r in costs.values() if r.state == "held")
     assert measured.context == 100 and measured.costs.rows[0] == 1
+
+
+def test_a_toy_that_sees_is_asked_about_pictures_every_other_time() -> None:
+    found = Trial("toy-signs", "cpu", "float64", True, Path())
+    asked = found.prompts()
+    assert [len(prompt.pictures) for prompt, _ in asked] == [1, 0, 1]
+    assert [len(inputs.pictures) for _, inputs in asked] == [1, 0, 1]
+    code, verdict, out = verified("--model", "toy-signs", "--quick", "--decoder", "recap")
+    assert code == 0
+    (row,) = (row for row in verdict.rows if isinstance(row, Equality))
+    assert (row.state, row.identical, row.prompts) == ("held", 3, 3)
+    (example,) = rows(verdict, "example")
+    assert [p.name for p in load_trace(out / example.file).run().header.pictures] == [
+        asked[0][0].pictures[0].name
+    ]
+
+
+@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+def test_an_image_text_checkpoint_is_compared_with_generate_on_pictures(
+    architecture: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / f"sees-{architecture}"
+    made = tiny_vision.net(architecture, torch.float32)
+    made.config.get_text_config().max_position_embeddings = 2048
+    made.save_pretrained(folder)
+    tiny_vision.tokenizer(tiny_vision.template(architecture)).save_pretrained(folder)
+    tiny_vision.processor(architecture).save_pretrained(folder)
+    verdict = whole(folder, "--quick", "--decoder", "recap")
+    (row,) = (row for row in verdict.rows if isinstance(row, Equality))
+    assert (row.identical, row.prompts) == (3, 3)
+    speed = next(r for r in verdict.rows if isinstance(r, Speed) and r.decoder == "generate")
+    assert speed.state == "held"
 
 
 @pytest.mark.proof

@@ -120,7 +120,10 @@ def test_another_talk_never_sees_them(first: tuple[Trace, Snapshot], changed: st
     trace, memory = made(job)
     assert earlier_hits(trace) == []
     assert trace.events[0].memory_rows == 0  # type: ignore[union-attr]
-    assert memory is not None and memory.talk != ("" if changed == "no history" else first[1].talk)
+    alone = made(replace(job, memory=None))[1]
+    assert memory is not None and alone is not None and memory.talk == alone.talk != ""
+    pairs = zip((memory, *memory.deeper), (alone, *alone.deeper), strict=True)
+    assert all(np.array_equal(getattr(a, n), getattr(b, n)) for a, b in pairs for n in ARRAYS)
 
 
 def test_a_third_turn_still_knows_the_first(first: tuple[Trace, Snapshot]) -> None:

@@ -68,10 +68,20 @@ def test_importing_the_registry_loads_no_torch():
 def test_labels():
     entries = {e.label: e for e in registry.entries()}
     assert list(entries) == [
-        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125", "toy",
-        "toy-signs",
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125",
+        "smolvlm-256m", "smolvlm-500m", "smolvlm-2.2b", "qwen2.5-vl-3b", "qwen2.5-vl-7b",
+        "llava-1.6-mistral-7b", "llava-1.6-vicuna-7b", "toy", "toy-signs",
     ]  # fmt: skip
-    assert {e.licence for e in entries.values()} == {"Apache-2.0"}
+    others = {e.label: e.licence for e in entries.values() if e.licence != "Apache-2.0"}
+    assert others == {
+        "qwen2.5-vl-3b": "Qwen Research (not for commercial use)",
+        "llava-1.6-vicuna-7b": "Llama 2 Community (see its card)",
+    }
+    assert [label for label, e in entries.items() if e.large] == [
+        "huginn-0125", "smolvlm-2.2b", "qwen2.5-vl-3b", "qwen2.5-vl-7b", "llava-1.6-mistral-7b",
+        "llava-1.6-vicuna-7b",
+    ]  # fmt: skip
+    assert dict(entries["qwen2.5-vl-3b"].dtypes) == {"cpu": "bfloat16", "cuda": "bfloat16"}
     assert dict(entries["smollm2-135m"].dtypes) == {"cpu": "float32", "cuda": "bfloat16"}
 
 
@@ -130,9 +140,8 @@ def test_a_failed_load_is_tried_again():
 )
 def test_unknown_names_are_told_what_is_known(name: str):
     assert sentence(registry.load, name) == (
-        f"There is no model {name[:80]!r}: choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
-        "smol-boards, huginn-0125, toy, toy-signs, a folder with a saved model, or a hub id such "
-        "as owner/name."
+        f"There is no model {name[:80]!r}: choose {', '.join(registry._entries)}, a folder with a "
+        "saved model, or a hub id such as owner/name."
     )
 
 
