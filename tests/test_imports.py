@@ -90,7 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual", "pictures", "probing", "recorded",
+        "counterfactual", "pictures", "probing", "job", "recorded",
     },
     "app": {"ui"},
 }  # fmt: skip

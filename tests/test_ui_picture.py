@@ -20,6 +20,7 @@ from specviz.tracefile import save
 from specviz.ui.actions import Actions
 from specviz.ui.device import START_SECONDS, duration
 from specviz.ui.examples import Example
+from specviz.ui.given import given
 from specviz.ui.inspect import Inspect
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Again, WhatIf
@@ -39,6 +40,11 @@ def trace() -> Trace:
 
 def page(*examples: Example) -> WhatIf:
     return WhatIf(Actions(Desk(), examples, jobs.run, None, "en"))  # type: ignore[arg-type]
+
+
+def chosen(file: str) -> Any:
+    """A click on an example picture."""
+    return SimpleNamespace(_data={"file": file})
 
 
 def words(line: Any) -> tuple[str, str]:
@@ -128,12 +134,17 @@ def test_the_same_probe_twice_is_kept_once_and_another_is_added(
     assert words(line) == ("error", "Choose the other picture first.")
     field = OtherPicture(None, None, None, None, "en")  # type: ignore[arg-type]
     (tmp_path / "no.png").write_text("no picture")
-    told, image = field.take(visit, str(tmp_path / "no.png"))
-    assert told.startswith("no.png is") and image == gr.skip() and visit.other is None
+    told = json.loads(field.take(visit, str(tmp_path / "no.png")))
+    assert told["line"].startswith("no.png is") and told["url"] == "" and visit.other is None
     (tmp_path / "blue.png").write_bytes(sign("blue").png)
-    told, image = field.take(visit, str(tmp_path / "blue.png"))
-    assert told == "blue.png, 96 x 96 pixels." and image["visible"]
-    assert image["value"].getpixel((0, 0)) == (40, 90, 210)
+    told = json.loads(field.take(visit, str(tmp_path / "blue.png")))
+    assert told == {"line": "blue.png, 96 x 96 pixels.", "url": given(sign("blue")).url}
+    assert json.loads(field.take(visit, str(tmp_path / "no.png")))["url"] == told["url"]
+    assert field.sample(visit, chosen("nothing.png")) == gr.skip()
+    assert visit.other is not None and visit.other.name == "blue.png"
+    field.sample(visit, chosen("departure-board.png"))
+    assert visit.other.name == "departure-board.png"
+    field.take(visit, str(tmp_path / "blue.png"))
     asked(own, visit, "picture:other:0")
     now = own.actions.desk.trace(visit.shown)
     assert now is not None
@@ -192,5 +203,5 @@ def test_an_example_of_which_more_is_known_counts_once_in_the_report(
 def test_the_field_shows_itself_and_a_probe_asks_for_little_of_a_gpu(trace: Trace) -> None:
     with gr.Blocks():
         field = other_picture("en")
-    assert (field.box.visible, field.image.visible) == (False, False)
+    assert not field.box.visible and json.loads(field.thumb.value) == {"line": "", "url": ""}
     assert duration(ProbeJob(trace.events)) == START_SECONDS

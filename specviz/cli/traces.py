@@ -95,6 +95,9 @@ def export_command(
         from specviz.player import export_html
 
         content = export_html(trace, audited=not audit(trace))
+        run = trace.run("decoder")
+        if run is not None and run.header.pictures:
+            typer.echo(text("cli.export.pictures", count=len(run.header.pictures)), err=True)
     else:
         content = TABLES[table or "rejects"].to_csv(trace)
         if table == "memory" and not inspect(trace).rows:

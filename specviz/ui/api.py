@@ -12,14 +12,13 @@ import gradio as gr
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.jobs import Job
+from specviz.job import MOST_PICTURES, Job
 from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
 from specviz.ui.callers import Callers, remembered, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
-from specviz.ui.pictures import MOST
 from specviz.ui.trust import check_model
 from specviz.views.terminal import written
 
@@ -74,8 +73,8 @@ def _pictures(files: Any) -> tuple[Picture, ...]:
         return ()
     if not isinstance(files, list) or not all(isinstance(each, str) for each in files):
         raise InputError(text("ui.error.pictures"))
-    if len(files) > MOST:
-        raise InputError(text("ui.pictures.most", most=MOST))
+    if len(files) > MOST_PICTURES:
+        raise InputError(text("ui.pictures.most", most=MOST_PICTURES))
     found = []
     for number, file in enumerate(files, start=1):
         try:

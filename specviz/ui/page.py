@@ -26,6 +26,7 @@ from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.talk import GoOn
 from specviz.ui.visit import Desk, Visit
+from specviz.ui.whatif_picture import FIRST_BLANK
 from specviz.ui.whatif_tab import Tab, build_tab
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
@@ -58,6 +59,13 @@ FOLD_IF_NARROW = f"""(status) => {{
   if (narrow && {_OPEN}) {_TOGGLE};
 }}"""
 TOGGLE = f"() => {{ {_TOGGLE}; }}"
+# A tab that was never opened is not there yet.
+RUN_AGAIN = """async () => {
+  document.querySelector('#whatif-tab-button')?.click();
+  const run = () => document.querySelector('#whatif-run');
+  for (let i = 0; i < 100 && !run(); i++) await new Promise((r) => setTimeout(r, 50));
+  run()?.click();
+}"""
 ASK_ON = f"""() => {{
   if (!{_OPEN}) {_TOGGLE};
   document.querySelector('#prompt-tab-button')?.click();
@@ -143,7 +151,7 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     with gr.Sidebar(width=300, open=False, elem_id="controls"):
         controls = _controls(lang)
     actions = Actions(desk, recorded, made.decode, controls.form, lang)
-    status, stop, more, own = _head(lang)
+    status, stop, more, blank, own = _head(lang)
     player = player_stage(answers.get_events, lang, elem_id="player")
     with gr.Column(elem_classes="sv-below"):
         inspect = Inspect(desk, recorded, lang)
@@ -164,8 +172,10 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     handed.then(**summaries).then(**again)
     own.click(None, js=TOGGLE, **AT_ONCE)
     GoOn(actions, controls.form.pictures).wire(
-        more, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
+        more, blank, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
     )
+    asked = blank.click(lambda: FIRST_BLANK, None, below.whatif.change, **AT_ONCE)
+    asked.then(None, js=RUN_AGAIN, **AT_ONCE)
     page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
     ended = _wire_run(controls, stop, actions, visit, shown)
     ended.then(**summaries).then(**again)
@@ -177,8 +187,9 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     return actions
 
 
-def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button]:
-    """The line on top: status, Stop, what asks on about a picture, and what opens the controls."""
+def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button, gr.Button]:
+    """The line on top: status, Stop, what asks on about a picture, what tries a blank one, and what
+    opens the controls."""
     with gr.Row(elem_classes="sv-top"):
         gr.HTML(
             f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
@@ -193,10 +204,13 @@ def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button]:
         more = gr.Button(
             text("ui.more", lang), visible=False, size="sm", elem_id="ask-on", min_width=150
         )
+        blank = gr.Button(
+            text("ui.blank", lang), visible=False, size="sm", elem_id="blank", min_width=120
+        )
         own = gr.Button(
             text("ui.own", lang), variant="primary", size="sm", elem_id="own", min_width=150
         )
-    return status, stop, more, own
+    return status, stop, more, blank, own
 
 
 def _controls(lang: str) -> Controls:
@@ -221,6 +235,7 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
         answers.make_file,
         elem_id="takeaway",
     )
+    gr.Markdown(text("ui.download.about", lang), elem_classes="sv-chart-note")
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
             plots = _plots(list(CHARTS), lang)
@@ -230,7 +245,7 @@ def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
                     plots += _plots(list(charts), lang)
                 kinds.append(column)
         panes = inspect_tabs(inspect)
-        with gr.Tab(text("ui.tab.whatif", lang)):
+        with gr.Tab(text("ui.tab.whatif", lang), elem_id="whatif-tab"):
             whatif = build_tab(lang)
         depths_tab(_plots, lang)
         lengths_tab(_plots, lang)

@@ -51,21 +51,28 @@ class GoOn:
     field: PictureField
 
     def wire(
-        self, button: gr.Button, visit: gr.State, shown: list[Any], status: gr.HTML, opens: str,
+        self,
+        button: gr.Button,
+        blank: gr.Button,
+        visit: gr.State,
+        shown: list[Any],
+        status: gr.HTML,
+        opens: str,
         at_once: dict[str, Any],
-    ) -> None:  # fmt: skip
-        """Offer it whenever one of ``shown`` changes; ``opens``: the script that then shows the
-        form."""
+    ) -> None:
+        """Offer it, and to try a ``blank`` picture, whenever one of ``shown`` changes; ``opens``:
+        the script that then shows the form."""
         form = self.actions.form
-        gr.on([part.change for part in shown], self.offer, visit, button, **at_once)
+        gr.on([part.change for part in shown], self.offer, visit, [button, blank], **at_once)
         outputs = [self.field.tray, form.prompt, form.model, self.field.box, status]
         pressed = button.click(self.begin, [visit, form.prompt, form.model], outputs, **at_once)
         pressed.success(None, js=opens, **at_once)
 
-    def offer(self, visit: Visit) -> Any:
-        """Whether the button shows: after a run that saw a picture, once it has ended."""
+    def offer(self, visit: Visit) -> tuple[Any, Any]:
+        """Whether both buttons show: after a run that saw a picture, once it has ended."""
         trace = self.actions.desk.trace(visit.shown)
-        return gr.update(visible=trace is not None and can_go_on(trace) and not visit.busy)
+        there = gr.update(visible=trace is not None and can_go_on(trace) and not visit.busy)
+        return there, there
 
     def begin(self, visit: Visit, prompt: str | None, model: Any) -> tuple[Any, ...]:
         """tray, prompt, model, box, status: the form asks on about the run that is shown."""

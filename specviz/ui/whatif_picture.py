@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import json
 import logging
 import re
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import gradio as gr
-from PIL import Image
 
 from specviz.catalog import text
 from specviz.jobs import ProbeJob
@@ -18,13 +17,18 @@ from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.probes import Kind, associations, readings
 from specviz.trace import Probe, Trace
-from specviz.ui.blocks import plain
+from specviz.ui.blocks import script
+from specviz.ui.given import given
+from specviz.ui.pictures import OPENING
+from specviz.ui.samples import samples
+from specviz.ui.tray import samples as sample_cards
 from specviz.ui.visit import Visit
 from specviz.views import image_effect
 from specviz.views.image_strip import strip
 
 LOG = logging.getLogger(__name__)
 KINDS: tuple[Kind, ...] = ("blank", "shuffled", "other")
+FIRST_BLANK = "picture:blank:0"  # the value of the choice to try a blank first picture
 CHOICE = re.compile(r"picture:(blank|shuffled|other):([0-9]{1,6})")
 
 
@@ -86,8 +90,8 @@ class OtherPicture:
 
     box: gr.Column
     add: gr.UploadButton
-    line: gr.HTML
-    image: gr.Image
+    thumb: gr.HTML
+    samples: gr.HTML
     lang: str
 
     def wire(self, visit: gr.State, change: gr.Dropdown, at_once: dict[str, Any]) -> None:
@@ -95,40 +99,74 @@ class OtherPicture:
         change.change(
             lambda choice: gr.update(visible=asks_for_other(choice)), change, self.box, **at_once
         )
-        self.add.upload(self.take, [visit, self.add], [self.line, self.image], **at_once)
+        self.add.upload(self.take, [visit, self.add], self.thumb, **OPENING)
+        self.samples.click(self.sample, visit, self.thumb, **at_once)
 
-    def take(self, visit: Visit, path: str | None) -> tuple[Any, Any]:
-        """line, image after a file was handed in; one that cannot be read changes nothing else."""
+    def take(self, visit: Visit, path: str | None) -> Any:
+        """What is shown after a file was handed in; one that cannot be read changes nothing."""
         if path is None:
-            return gr.skip(), gr.skip()
+            return gr.skip()
         try:
             visit.other = open_picture(Path(path))
         except InputError as error:
-            return str(error), gr.skip()
+            return thumb(str(error), visit.other)
         except Exception as error:
             LOG.error("a picture could not be opened", exc_info=error)
-            return text("ui.error.bug", self.lang), gr.skip()
+            return thumb(text("ui.error.bug", self.lang), visit.other)
         return self.shown(visit.other)
 
-    def shown(self, picture: Picture) -> tuple[Any, Any]:
-        """line, image of a picture that was understood."""
+    def sample(self, visit: Visit, event: gr.EventData) -> Any:
+        """What is shown after an example picture was chosen."""
+        every = samples(lang=self.lang)
+        card = next((s for s in every if s.file == event._data.get("file")), None)
+        if card is None:
+            return gr.skip()
+        visit.other = card.given.picture
+        return self.shown(visit.other)
+
+    def shown(self, picture: Picture) -> str:
+        """What is shown of a picture that was understood."""
         line = text(
             "ui.whatif.picture.given", self.lang, name=picture.name, width=picture.width,
             height=picture.height, notes=" ".join(picture.notes),
         ).strip()  # fmt: skip
-        image = Image.open(io.BytesIO(picture.png))
-        return line, gr.update(value=image, visible=True)
+        return thumb(line, picture)
+
+
+def thumb(line: str, picture: Picture | None) -> str:
+    """The value of the element that shows a picture and a line of literal text."""
+    return json.dumps({"line": line, "url": given(picture).url if picture else ""})
 
 
 def other_picture(lang: str) -> OtherPicture:
     """Put the field where one is open now."""
     with gr.Column(visible=False, elem_id="whatif-other") as box:
-        add = gr.UploadButton(
-            text("ui.whatif.picture", lang), type="filepath", size="sm", elem_id="whatif-picture"
-        )
-        line = plain(elem_id="whatif-picture-said")
-        image = gr.Image(
-            visible=False, interactive=False, show_label=False, height=140, width=220, buttons=[],
-            elem_id="whatif-picture-shown",
-        )  # fmt: skip
-    return OtherPicture(box, add, line, image, lang)
+        # Not for their questions here: any of them may stand in the place of any other.
+        cards = [
+            {"file": s.file, "title": s.title, "question": s.title, "url": s.given.url}
+            for s in samples(lang=lang)
+        ]
+        row = sample_cards(cards, lang, elem_id="whatif-samples")
+        with gr.Row(equal_height=False):
+            add = gr.UploadButton(
+                text("ui.whatif.picture", lang), type="filepath", size="sm", scale=0,
+                min_width=180, elem_id="whatif-picture",
+            )  # fmt: skip
+            shown = gr.HTML(
+                thumb("", None),
+                html_template=(
+                    '<div class="sv-given"><img alt="" hidden>'
+                    '<p class="sv-plain" role="status"></p></div>'
+                ),
+                js_on_load=script("""
+                    const show = () => {
+                      const { line, url } = JSON.parse(props.value);
+                      const image = element.querySelector('img');
+                      element.querySelector('p').textContent = line;
+                      image.hidden = !url;
+                      if (url) image.src = url;
+                    };
+                """),
+                elem_id="whatif-picture-shown",
+            )
+    return OtherPicture(box, add, shown, row, lang)

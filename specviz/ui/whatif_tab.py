@@ -89,14 +89,14 @@ def build_tab(lang: str) -> Tab:
         )
     other = other_picture(lang)
     said = plain(elem_id="whatif-said")
+    cross = gr.Dataframe(
+        interactive=False, datatype="str", elem_id="whatif-cross", show_label=False, buttons=[],
+        wrap=True, visible=False,
+    )  # fmt: skip
     plot = gr.Plot(show_label=False, visible=False, elem_id="whatif-lanes")
     table = gr.Dataframe(
         interactive=False, max_height=420, datatype="str", elem_id="whatif-table",
         show_label=False, buttons=[], wrap=True, visible=False,
         column_widths=["56px", "110px", "22%", "22%", "40%"],
-    )  # fmt: skip
-    cross = gr.Dataframe(
-        interactive=False, datatype="str", elem_id="whatif-cross", show_label=False, buttons=[],
-        wrap=True, visible=False,
     )  # fmt: skip
     return Tab(chosen, run, stop, file, said, plot, table, cross, other)

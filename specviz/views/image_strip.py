@@ -19,8 +19,8 @@ NAMED = 60  # tokens that fit under a chart by name
 
 
 def strip(trace: Trace, probe: Probe, lang: str = "en") -> go.Figure:
-    """Bars: what the other picture adds to the log-probability of every token of the answer; those
-    that depend on the picture are hatched and marked, fully rejected steps have a cross."""
+    """Bars: what the other picture adds to the log-probability of every token of the answer. Above
+    them a diamond where the token depends on the picture, a cross at fully rejected steps."""
     run = trace.run("decoder")
     if run is None or not run.tokens or not probe.picks:
         return empty("view.nothing", lang)
@@ -38,8 +38,8 @@ def strip(trace: Trace, probe: Probe, lang: str = "en") -> go.Figure:
     data: list[Any] = [
         _bars("kept", [i for i in range(rows) if i not in set(changed)], moved, told, lang),
         _bars("changed", changed, moved, told, lang),
-        _marks("changed", changed, "diamond", CHANGED, told, lang),
-        _marks("rejected", crosses, "x-thin", INK, told, lang),
+        _marks("diamond", changed, _above(moved, 1), CHANGED, told, lang),
+        _marks("rejected", crosses, _above(moved, 2), INK, told, lang),
     ]
     chart = figure([d for d in data if len(d.x)], text("compare.axis", lang),
                    text("effect.axis", lang), height=320)  # fmt: skip
@@ -56,20 +56,27 @@ def _bars(
     return go.Bar(
         x=[i + 1 for i in rows], y=[round(moved[i], 4) for i in rows], hoverinfo="text",
         hovertext=[told[i] for i in rows], name=text(f"effect.legend.{name}", lang),
+        width=0.8,  # else the gaps between the tokens of one kind would set it
+        showlegend=not changed,
         marker={"color": CHANGED if changed else KEPT,
                 "pattern": {"shape": "/" if changed else "", **HATCH}},
     )  # fmt: skip
 
 
+def _above(moved: tuple[float, ...], row: int) -> float:
+    """The height of a row of marks that no bar reaches."""
+    top, bottom = max(0.0, *moved), min(0.0, *moved)
+    return top + 0.1 * row * ((top - bottom) or 1.0)
+
+
 def _marks(
-    name: str, rows: list[int], symbol: str, colour: str, told: list[str], lang: str
+    name: str, rows: list[int], height: float, colour: str, told: list[str], lang: str
 ) -> go.Scatter:
-    """Marks above the line of nothing; those of changed tokens are told by their bars."""
-    own = name == "rejected"
+    changed = name == "diamond"
     return go.Scatter(
-        x=[i + 1 for i in rows], y=[0.0] * len(rows), mode="markers", hoverinfo="text",
-        hovertext=[told[i] for i in rows], showlegend=own,
-        name=text("effect.legend.rejected", lang) if own else "",
-        marker={"symbol": symbol, "size": 10 if own else 7, "color": colour,
-                "line": {"color": colour, "width": 2 if own else 0}},
+        x=[i + 1 for i in rows], y=[round(height, 4)] * len(rows), mode="markers",
+        hoverinfo="text", hovertext=[told[i] for i in rows],
+        name=text(f"effect.legend.{'changed' if changed else name}", lang),
+        marker={"symbol": name if changed else "x-thin", "size": 9, "color": colour,
+                "line": {"color": colour, "width": 0 if changed else 2}},
     )  # fmt: skip

@@ -98,6 +98,7 @@ def test_the_chart_tells_changed_tokens_by_more_than_colour(pictured: Trace) -> 
     assert (kept.marker.pattern.shape, changed.marker.pattern.shape) == ("", "/")
     assert (list(diamonds.x), diamonds.marker.symbol) == ([2, 4], "diamond")
     assert (list(crosses.x), crosses.marker.symbol) == ([4], "x-thin")
+    assert [diamonds.y[0], crosses.y[0], kept.width, changed.width] == [0.1, 0.2, 0.8, 0.8]
     # Plotly reads templates and tags: token 8 is %{y}, token 4 is </script>.
     assert changed.hovertext[0] == (
         "token 2: ␣&#60;b&#62;<br>with the other picture: &#37;&#123;y&#125;<br>log-probability "

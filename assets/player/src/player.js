@@ -78,7 +78,7 @@ export class Player {
     const start = this.model.decoder.steps.findIndex((s) => s.index === payload.start_step);
     this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
     this.chosen = null;
-    this.probe = 0;
+    this.probe = this.model.probes.length - 1;
     this.pictures.rest();
     const instructive = payload.instructive && start > 0 && !this.follow;
     this.notice = instructive ? "opened" : null;

@@ -157,10 +157,10 @@ function baselineAt(run, seconds, atEnd) {
 
 /**
  * Everything drawn at time `t`. `chosen`: the node a person chose in this step, or null; `probe`: the
- * number of the probe that is looked at, or null. Pure: the same payload, time and choices give the
+ * number of the probe that is looked at (the last one, unless told), or null. Pure: the same payload, time and choices give the
  * same scene.
  */
-export function scene(payload, t, chosen = null, probe = 0) {
+export function scene(payload, t, chosen = null, probe = undefined) {
   const model = modelOf(payload);
   const beats = beatsOf(payload);
   const place = beats.at(t);
@@ -183,7 +183,7 @@ export function scene(payload, t, chosen = null, probe = 0) {
     wave: wave(model, place),
     sight: sight(model, payload, place, picture),
     memory: memory(model, place, focus, picture),
-    caption: caption(model, payload, place, probeAt(model, probe)),
+    caption: caption(model, payload, place, probeAt(model, probe === undefined ? model.probes.length - 1 : probe)),
     live: Boolean(payload.live),
   };
 }

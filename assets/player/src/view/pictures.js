@@ -48,7 +48,7 @@ export class Pictures {
 
   /** Another run: the first picture, or the one that was probed, as the model saw it. */
   rest() {
-    this.at = this.player.model.probes[0]?.replaced ?? 0;
+    this.at = this.player.model.probes.at(-1)?.replaced ?? 0;
     this.as = "seen";
     this.key = "";
   }
