@@ -13,6 +13,9 @@ from specviz import catalog, player
 
 from .visitor import STATE, Enter, Visitor
 
+# Another page is a whole page to load, not an answer to wait for.
+LOADED = 60
+
 
 def place(visitor: Visitor) -> tuple[str, dict[str, list[str]]]:
     """Path and query of the address."""
@@ -43,19 +46,19 @@ def test_the_link_switches_mid_play_and_keeps_run_and_step(enter: Enter) -> None
     visitor.wait(f"{STATE}.playing && {STATE}.step >= 3")
     visitor.page.click("#language a")
     visitor.page.wait_for_url("**/ru?**")
-    visitor.wait(f"{STATE}.events > 0")
+    visitor.wait(f"{STATE}.events > 0", LOADED)
     path, query = place(visitor)
     assert path == "/ru" and query["trace"] == ["odd"]
     state = visitor.state()
     assert (state["run"], state["step"] + 1) == ("example-odd", int(query["step"][0]))
     assert state["step"] >= 3 and not state["playing"]
     visitor.page.go_back()
-    visitor.wait("document.documentElement.lang === 'en'")
+    visitor.wait("document.documentElement.lang === 'en'", LOADED)
     visitor.page.go_forward()
-    visitor.wait("document.documentElement.lang === 'ru'")
+    visitor.wait("document.documentElement.lang === 'ru'", LOADED)
     visitor.page.click("#language a")
     visitor.page.wait_for_url("**/?**")
-    visitor.wait(f"{STATE}.events > 0")
+    visitor.wait(f"{STATE}.events > 0", LOADED)
     assert visitor.state()["step"] == state["step"]
 
 
