@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -260,13 +262,17 @@ def test_two_tabs_do_not_see_each_others_pictures_and_a_reload_begins_anew(
 
 
 def test_the_endpoint_of_the_server_takes_a_picture(server: tuple[str, int]) -> None:
-    from gradio_client import Client
-
     data = base64.b64encode(sign("blue").png).decode()
-    client = Client(server[0], verbose=False)
-    found = client.predict(
-        prompt="What does it say?", model="toy-signs", max_new_tokens=8, pictures=[data],
-        api_name="/generate",
-    )  # fmt: skip
+    call = f"{server[0].rstrip('/')}/gradio_api/call/generate"
+    values = ["What does it say?", "recap", "toy-signs", 8, "auto", True, [data]]
+    asked = urllib.request.Request(
+        call, json.dumps({"data": values}).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        event = json.load(answer)["event_id"]
+    with urllib.request.urlopen(f"{call}/{event}", timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    assert "event: complete" in lines, lines
+    found = json.loads(next(line for line in lines if line.startswith("data: ["))[6:])[0]
     assert found["text"] == "\nThe sign is blue.\nA blue sign"
     assert found["pictures"][0]["tokens"] == 16
