@@ -147,7 +147,6 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     desk, recorded = made.desk, made.recorded
     answers = Answers(desk, lang)
     visit = gr.State(Visit(), delete_callback=desk.forget)
-    gr.Navbar(visible=False)  # the head has links, which keep what is shown
     with gr.Sidebar(width=300, open=False, elem_id="controls"):
         controls = _controls(lang)
     actions = Actions(desk, recorded, made.decode, controls.form, lang)
