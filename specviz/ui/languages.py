@@ -8,8 +8,8 @@ import gradio as gr
 
 from specviz.catalog import LANGUAGES
 
-# Before anything is drawn: an address that asks for another language leads to its page. Gradio's own
-# bar of pages goes: it would name one of them alone, and lose what is shown.
+# Before anything is drawn: an address that asks for another language leads to its page. The bar of
+# pages that Gradio draws goes: it would name one of them alone, and lose what is shown.
 HEAD_TAGS = """<style>.nav-holder { display: none !important; }</style><script>{
   const langs = LANGS, url = new URL(location), asked = url.searchParams.get('lang');
   const last = url.pathname.split('/').pop();
