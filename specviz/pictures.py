@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image
 
 from specviz.inputs import shown_name
 from specviz.models.base import InputError, Picture
@@ -30,6 +30,15 @@ TURNED = {
     **dict.fromkeys((4, 5, 7), "Turned upright and mirrored as its EXIF says."),
 }
 ORIENTATION = 0x0112  # the EXIF tag
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 ENDING = re.compile(r"[^/\\.]\.([A-Za-z0-9]{1,5})$")
 
 
@@ -112,7 +121,6 @@ def open_picture(source: str | Path | bytes, name: str = "") -> Picture:
         notes.append(f"Read as {kind.title}, although its name ends in .{ending[1]}.")
     notes += _first_of_many(image)
     if orientation in TURNED:
-        ImageOps.exif_transpose(image, in_place=True)
         notes.append(TURNED[orientation])
     try:
         rgb, told = to_rgb(image)
@@ -121,7 +129,7 @@ def open_picture(source: str | Path | bytes, name: str = "") -> Picture:
             f"{name} is {kind.title} in a kind of colours that is not read ({image.mode}): save it "
             "as PNG."
         ) from error
-    rgb, resized = _fitted(rgb)
+    rgb, resized = _fitted(_upright(rgb, image))
     return Picture(name, png_of(rgb), *rgb.size, (*notes, *told, *resized))
 
 
@@ -242,6 +250,16 @@ def _orientation(image: Image.Image) -> int:
         except Exception:  # foreign metadata; pixels do not depend on it
             return 1
     return told if isinstance(told, int) else 1
+
+
+def _upright(rgb: Image.Image, image: Image.Image) -> Image.Image:
+    """``rgb`` turned as the EXIF of ``image`` still says: some decoders turn it themselves, and
+    say no more. Nothing else of that is read or written: cameras write what Pillow cannot."""
+    try:
+        method = UPRIGHT.get(image.getexif().get(ORIENTATION, 1))
+    except Exception:  # foreign metadata; pixels do not depend on it
+        return rgb
+    return rgb if method is None else rgb.transpose(method)
 
 
 def _first_of_many(image: Image.Image) -> list[str]:

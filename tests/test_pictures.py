@@ -149,6 +149,30 @@ def test_damaged_metadata_costs_nothing() -> None:
     assert np.array_equal(pixels(found), np.asarray(two_halves()))
 
 
+def raw_exif(*entries: tuple[int, int, int, bytes]) -> bytes:
+    """EXIF with ``entries`` (tag, type, count, four bytes) as they are, sound or not."""
+    rows = b"".join(struct.pack(">HHI", *entry[:3]) + entry[3] for entry in entries)
+    return b"Exif\0\0MM\0*\0\0\0\x08" + struct.pack(">H", len(entries)) + rows + bytes(4)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (0x011A, 1, 1, b"\x48\0\0\0"),  # a resolution that is a byte
+        (0x0128, 2, 4, b"abc\0"),  # its unit, a text
+        (0x0100, 5, 1, b"\0\0\0\x09"),  # a width that is a fraction
+    ],
+)
+def test_metadata_that_cannot_be_written_again_does_not_stop_a_photo(
+    other: tuple[int, int, int, bytes],
+) -> None:
+    exif = raw_exif((0x0112, 3, 1, b"\0\x06\0\0"), other)
+    found = open_picture(file(two_halves(), "JPEG", exif=exif), "phone.jpg")
+    assert found.notes == ("Turned upright as its EXIF says.",)
+    assert (found.width, found.height) == (40, 60)
+    assert np.abs(pixels(found)[5, 20].astype(int) - BLUE).max() < 8
+
+
 def test_a_heic_photo_without_its_reader_names_the_way_out(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     raw = b"\0\0\0\x1cftypheic\0\0\0\0mif1heic" + bytes(100)
