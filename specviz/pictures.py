@@ -18,6 +18,7 @@ from PIL import Image
 from specviz.inputs import shown_name
 from specviz.models.base import InputError, Picture
 from specviz.picture_modes import to_rgb
+from specviz.pixels import png_of
 
 BYTES = 32 * 2**20
 PIXELS = 64_000_000
@@ -133,23 +134,18 @@ def open_picture(source: str | Path | bytes, name: str = "") -> Picture:
     return Picture(name, png_of(rgb), *rgb.size, (*notes, *told, *resized))
 
 
-def png_of(rgb: Image.Image) -> bytes:
-    """The pixels of an RGB picture as a PNG: the same pixels, the same bytes, nothing else."""
-    bare = Image.frombytes("RGB", rgb.size, rgb.tobytes())  # no text, no profile, no date
-    packed = io.BytesIO()
-    bare.save(packed, "PNG", compress_level=6)
-    return packed.getvalue()
-
-
 def check_png(png: bytes, name: str) -> tuple[int, int]:
     """Width and height of a PNG as ``open_picture`` makes them, read to its end; raises InputError
     for anything else, however it came into a recording."""
-    kind = FORMATS[0]
-    if len(png) > BYTES or not kind.fits(png):
-        raise InputError(f"{name} is no PNG as specviz records them: give the picture again.")
+    kind, refusal = FORMATS[0], f"{name} is no PNG as specviz records them: give the picture again."
+    # Its first chunk says how large it is, so that nothing of a larger one is unpacked.
+    sizes = png[16:24] if png[12:16] == b"IHDR" else b""
+    longest = max(int.from_bytes(sizes[:4], "big"), int.from_bytes(sizes[4:], "big"))
+    if len(png) > BYTES or not kind.fits(png) or not 0 < longest <= LONGEST:
+        raise InputError(refusal)
     image, _ = _decoded(png, kind, name)
     if image.mode != "RGB" or "transparency" in image.info or max(image.size) > LONGEST:
-        raise InputError(f"{name} is no PNG as specviz records them: give the picture again.")
+        raise InputError(refusal)
     return image.size
 
 

@@ -5,13 +5,12 @@ All have the size of the picture that they replace, so that they take as many to
 
 from __future__ import annotations
 
-import io
 from random import Random
 
 from PIL import Image, ImageOps
 
 from specviz.models.base import InputError, Picture
-from specviz.pictures import png_of
+from specviz.pixels import opened, picture_of
 from specviz.probes import Kind
 
 # Not the picture's own mean colour: that would still answer what colour it was. White is what the
@@ -47,13 +46,13 @@ WAYS: dict[Kind, str] = {
 
 def blank(picture: Picture) -> Picture:
     """A white picture of the same size."""
-    return _picture(picture.name, Image.new("RGB", (picture.width, picture.height), BLANK))
+    return picture_of(Image.new("RGB", (picture.width, picture.height), BLANK), picture.name)
 
 
 def shuffled(picture: Picture) -> Picture:
     """Its tiles, up to 8 x 8 of equal size, each in another's place; the same for the same
     picture. Up to seven rows and columns of pixels at the right and at the bottom stay."""
-    source = Image.open(io.BytesIO(picture.png)).convert("RGB")
+    source = opened(picture)
     across, down = min(TILES, picture.width), min(TILES, picture.height)
     width, height = picture.width // across, picture.height // down
     boxes = [
@@ -64,7 +63,7 @@ def shuffled(picture: Picture) -> Picture:
     made = source.copy()
     for box, origin in zip(boxes, cycle(len(boxes)), strict=True):
         made.paste(source.crop(boxes[origin]), box)
-    return _picture(picture.name, made)
+    return picture_of(made, picture.name)
 
 
 def cycle(size: int) -> list[int]:
@@ -80,13 +79,9 @@ def fitted(picture: Picture, width: int, height: int) -> Picture:
     """``picture`` scaled into ``width`` x ``height`` pixels, undistorted, white around it."""
     if (picture.width, picture.height) == (width, height):
         return picture
-    source = Image.open(io.BytesIO(picture.png)).convert("RGB")
-    return _picture(picture.name, ImageOps.pad(source, (width, height), color=BLANK))
+    source = opened(picture)
+    return picture_of(ImageOps.pad(source, (width, height), color=BLANK), picture.name)
 
 
 def _pixels(picture: Picture) -> bytes:
-    return Image.open(io.BytesIO(picture.png)).convert("RGB").tobytes()
-
-
-def _picture(name: str, image: Image.Image) -> Picture:
-    return Picture(name, png_of(image), image.width, image.height)
+    return opened(picture).tobytes()

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from specviz.bench.prompts import Prompt
-from specviz.bench.vlm_prompts import first_questions, picture, prompts, sets
+from specviz.bench.vlm_prompts import first_questions, prompts, sets
 from specviz.budget import Curve
 from specviz.decoding import decode
 from specviz.drafters import create
@@ -20,6 +20,7 @@ from specviz.models import peers, registry, smol_boards
 from specviz.models.base import Inputs, Message, Model
 from specviz.models.registry import Entry
 from specviz.models.vision import VisionModel
+from specviz.pixels import picture_of
 from specviz.trace import Finish, Prefill, Progress, Step, Trace
 from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import scene
@@ -79,7 +80,7 @@ def case(seed: int) -> tuple[Inputs, tuple[int, ...]]:
     """A drawn scene with one of its questions, and what transformers' generate says about it."""
     rng = random.Random(seed)
     made = scene(rng, "held-out")
-    drawn = picture(draw(made, rng), f"{seed}.png")
+    drawn = picture_of(draw(made, rng), f"{seed}.png")
     inputs = asked(tiny(), Prompt(made.questions[0].question, pictures=(drawn,)))
     expected = peers.beside(tiny()).generate(inputs.tokens, BUDGET, pixels=inputs.pixels)
     return inputs, expected.tokens

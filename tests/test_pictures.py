@@ -546,6 +546,13 @@ def test_a_name_from_outside_is_one_short_line_that_can_be_written() -> None:
 # What a recording holds
 
 
+def test_a_recorded_png_beyond_the_longest_side_is_never_unpacked(monkeypatch: Any) -> None:
+    raw = file(Image.new("RGB", (7000, 7000)), "PNG")  # within the limit of any picture's pixels
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("unpacked"))
+    with pytest.raises(InputError, match=r"^picture 1 is no PNG as specviz records them"):
+        check_png(raw, "picture 1")
+
+
 def test_the_png_of_a_recording_is_checked_as_strictly() -> None:
     mine = open_picture(file(two_halves(), "PNG"))
     assert check_png(mine.png, "picture 1") == (60, 40)

@@ -19,8 +19,8 @@ from specviz.drafters import DRAFTERS, create
 from specviz.equality import judge
 from specviz.metrics import seconds
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model, Picture, Unsupported
-from specviz.pictures import png_of
+from specviz.models.base import InputError, Inputs, Message, Model, Unsupported
+from specviz.pixels import picture_of
 from specviz.trace import Check, Finish, Progress, Run, Trace
 from specviz.tracefile import load as load_trace
 from specviz.tracefile import save
@@ -64,7 +64,7 @@ def drawn() -> tuple[Prompt, ...]:
             odd.question,
             odd.name,
             odd.name,
-            pictures=(Picture(f"{odd.name}.png", png_of(odd.image), *odd.image.size),),
+            pictures=(picture_of(odd.image, f"{odd.name}.png"),),
         )
         for odd in odd_pictures()
     )

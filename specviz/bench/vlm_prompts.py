@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import random
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 
-from PIL import Image
-
 from specviz.bench.prompts import Prompt
 from specviz.bench.vlm_off import odd_pictures
 from specviz.models.base import Picture
+from specviz.pixels import picture_of
 from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import Scene, scene
 
@@ -24,13 +22,6 @@ KINDS = {"departures": 6, "scores": 3, "letters": 4, "codes": 1, "chart": 5, "sh
 QUESTIONS = 2
 TOKENS = 96
 OFF = "off the template"  # the category of what the generator does not draw
-
-
-def picture(image: Image.Image, name: str) -> Picture:
-    """An RGB image as a model gets it: the bytes of a PNG, nothing else about it."""
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    return Picture(name, out.getvalue(), image.width, image.height)
 
 
 def held_out() -> Iterator[tuple[str, Picture, Scene]]:
@@ -47,7 +38,7 @@ def held_out() -> Iterator[tuple[str, Picture, Scene]]:
             found = scene(random.Random(f"{SEED} {kind} {seed}"), "held-out", kind)
             image = draw(found, random.Random(f"{SEED} {kind} {seed} drawn"))
             name = f"{kind}-{made + 1}"
-            drawn = picture(image, f"{name}.png")
+            drawn = picture_of(image, f"{name}.png")
             if drawn.digest not in known:
                 known.add(drawn.digest)
                 made += 1
@@ -67,7 +58,7 @@ def prompts() -> tuple[Prompt, ...]:
                 Prompt(asked.question, about.kind, f"{name}-{i + 1}", TOKENS, (seen,), asked.answer)
             )
     for odd in odd_pictures():
-        seen = picture(odd.image, f"{odd.name}.png")
+        seen = picture_of(odd.image, f"{odd.name}.png")
         found.append(Prompt(odd.question, OFF, f"off-{odd.name}", TOKENS, (seen,)))
     return tuple(found)
 

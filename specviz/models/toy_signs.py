@@ -18,6 +18,7 @@ from PIL import Image
 
 from specviz.models.base import Capture, Inputs, Message, Picture, Seen
 from specviz.models.toy import LogitFunction, ToyModel, ToySession
+from specviz.pixels import picture_of, png_of
 
 SIDE, GRID = 64, 4  # pixels along the picture that the model reads, and patches along it
 PATCHES = GRID * GRID
@@ -109,10 +110,7 @@ class SignsSession(ToySession):
 
 
 def _resized(png: bytes) -> bytes:
-    picture = Image.open(io.BytesIO(png)).convert("RGB").resize((SIDE, SIDE))
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue()
+    return png_of(Image.open(io.BytesIO(png)).convert("RGB").resize((SIDE, SIDE)))
 
 
 def patch_colours(png: bytes) -> tuple[int, ...]:
@@ -197,6 +195,4 @@ def _counts(index: dict[bytes, int]) -> dict[tuple[int, ...], dict[int, float]]:
 def sign(colour: str, name: str = "", side: int = 96) -> Picture:
     """A picture of one colour of COLOURS: for tests, documentation and teaching."""
     rgb = next(rgb for known, rgb, _ in COLOURS if known == colour)
-    out = io.BytesIO()
-    Image.new("RGB", (side, side), rgb).save(out, "PNG")
-    return Picture(name or f"{colour}.png", out.getvalue(), side, side)
+    return picture_of(Image.new("RGB", (side, side), rgb), name or f"{colour}.png")

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from specviz.models.base import Picture
-
-
-def opened(picture: Picture) -> Image.Image:
-    """The pixels of ``picture``."""
-    return Image.open(io.BytesIO(picture.png)).convert("RGB")
+from specviz.pixels import opened as opened
+from specviz.pixels import png_of
 
 
 def png(pixels: np.ndarray) -> bytes:
     """``pixels`` [H, W, 3] uint8 as a PNG."""
-    out = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(out, "PNG")
-    return out.getvalue()
+    return png_of(Image.fromarray(np.ascontiguousarray(pixels)))
 
 
 def unscaled(values: np.ndarray, processor: Any) -> np.ndarray:

@@ -30,6 +30,7 @@ from specviz.bench.vlm_rows import ABLATIONS, FLAT, HEADLINE
 from specviz.bench.vlm_units import UNITS, readings
 from specviz.models.base import Picture
 from specviz.models.toy_signs import sign
+from specviz.pixels import picture_of
 from specviz.probes import Place as Stand
 from specviz.probes import Reading
 from specviz.training.vlm_scenes import scene
@@ -43,7 +44,7 @@ def flag(colour: str) -> Picture:
     plain = sign(colour)
     image = Image.open(io.BytesIO(plain.png))
     image.paste((128, 128, 128), (72, 72, 96, 96))
-    return vlm_prompts.picture(image, plain.name)
+    return picture_of(image, plain.name)
 
 
 ASKED = (
@@ -229,7 +230,7 @@ def test_other_pictures_fill_cells_and_their_questions_are_nobody_elses() -> Non
     box = (6 * CELL, 5 * CELL, 7 * CELL, 6 * CELL)
     assert shop.crop(box).getcolors(256) and len(shop.crop(box).getcolors(256)) > 2  # the O of OPEN
     assert len(shop.crop((0, 0, CELL, CELL)).getcolors(256)) == 1
-    png = vlm_prompts.picture(shop, "shop.png").png
+    png = picture_of(shop, "shop.png").png
     assert Image.open(io.BytesIO(png)).tobytes() == shop.tobytes() and b"tEXt" not in png
 
 
