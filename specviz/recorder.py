@@ -36,11 +36,12 @@ def record(job: jobs.Job, output: Path | None = None, memory: Path | None = None
         meter.clear()
         # Nothing is open any more unless somebody interrupted the run.
         recording.stop()
-        if output is not None and recording.events:
-            save(output, recording.events)
         snapshot = keeper.snapshot()
         if memory is not None and snapshot is not None and recording.events:
             snapshot.save(memory)
+        # Last, because a run may turn out too large for a file.
+        if output is not None and recording.events:
+            save(output, recording.events)
     return recording.trace
 
 

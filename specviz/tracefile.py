@@ -75,12 +75,23 @@ def loads(line: str | bytes) -> StoredEvent:
 
 
 def save(path: str | Path, events: Iterable[Event]) -> None:
-    """Write a trace; progress is left out. The file appears whole or not at all."""
+    """Write a trace. The file appears whole or not at all; raises TraceError as ``packed`` does."""
     path = Path(path)
+    write_whole(path, packed(events, path.suffix == ".gz"))
+
+
+def packed(events: Iterable[Event], small: bool = True) -> bytes:
+    """A trace file, gzipped where it is to be ``small``; progress is left out.
+
+    Raises TraceError for one that ``load`` would refuse for its size.
+    """
     text = "".join(dumps(e) + "\n" for e in events if not isinstance(e, Progress)).encode()
-    if path.suffix == ".gz":
-        text = gzip.compress(text, mtime=0)
-    write_whole(path, text)
+    if len(text) > MAX_TRACE_BYTES:
+        raise TraceError(
+            f"This run has {len(text) >> 20} MB, and a trace file holds {MAX_TRACE_BYTES >> 20} MB "
+            "at most: run it with fewer pictures or tokens."
+        )
+    return gzip.compress(text, mtime=0) if small else text
 
 
 def load(path: str | Path) -> Trace:

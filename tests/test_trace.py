@@ -103,6 +103,14 @@ def test_an_archive_bomb_is_refused(monkeypatch) -> None:
         tf.parse(gzip.compress(b" " * 100_000))
 
 
+def test_what_could_not_be_read_again_is_not_written(events, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(tf, "MAX_TRACE_BYTES", 2000)
+    for name in ("t.jsonl", "t.jsonl.gz"):  # what counts is the text, however small its file
+        with pytest.raises(TraceError, match="a trace file holds 0 MB at most"):
+            tf.save(tmp_path / name, events)
+        assert not (tmp_path / name).exists()
+
+
 def test_a_stop_closes_the_run_that_is_open(events) -> None:
     recording = Recording()
     cut = next(i for i, e in enumerate(events) if e.role == "baseline" and isinstance(e, Step))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import gzip
 from dataclasses import dataclass
 from typing import Any
 
 from specviz import player
 from specviz.audit import audit
-from specviz.tracefile import dumps
+from specviz.trace import TraceError
+from specviz.tracefile import packed
 from specviz.ui.visit import Desk
 from specviz.views import candidates, memory_table, rejects
 
@@ -44,8 +44,10 @@ class Answers:
         assert run is not None
         stem = f"specviz-{run.header.decoder}-{run.header.run}"
         if kind == "trace":
-            lines = "".join(dumps(e) + "\n" for e in trace.events).encode()
-            name, media, raw = ".jsonl.gz", "application/gzip", gzip.compress(lines, mtime=0)
+            try:
+                name, media, raw = ".jsonl.gz", "application/gzip", packed(trace.events)
+            except TraceError:  # nobody could open it again
+                return None
         elif kind == "html":
             name, media = ".html", "text/html"
             raw = player.export_html(trace, lang=self.lang, audited=not audit(trace)).encode()
