@@ -19,7 +19,7 @@ from specviz.compare import Comparison, compare
 from specviz.drafters import DRAFTERS, create, knob_values, knobs_of
 from specviz.models import registry
 from specviz.models.base import InputError
-from specviz.recorded import messages, moved
+from specviz.recorded import messages, moved, whole
 from specviz.trace import SCHEMA, Event, Header, Recording, Run, Trace, TraceError
 
 Decode = Callable[[jobs.Job], Iterator[Event]]
@@ -48,7 +48,7 @@ class Outcome:
 def offered(trace: Trace) -> tuple[Change, ...]:
     """The named changes that would change this run, in the order of the registry."""
     run = trace.run("decoder")
-    if run is None or run.header.decoder not in DRAFTERS:
+    if run is None or run.header.decoder not in DRAFTERS or not whole(run.header):
         return ()
     knobs = _knobs(run.header)
     return tuple(c for c in CHANGES.get(run.header.decoder, ()) if c.settings(knobs, run))

@@ -26,10 +26,10 @@ from specviz.drafters.autoregressive import Autoregressive
 from specviz.equality import judge
 from specviz.job import Job as Job
 from specviz.models import registry
-from specviz.models.base import InputError, Inputs, Message, Model, Seen, Unsupported
+from specviz.models.base import InputError, Inputs, Message, Model, Unsupported
 from specviz.probing import ProbeJob as ProbeJob
 from specviz.probing import probe
-from specviz.recorded import shown as shown
+from specviz.recorded import used_pictures
 from specviz.trace import (
     Check,
     Costs,
@@ -41,12 +41,10 @@ from specviz.trace import (
     Trace,
     Turn,
     UsedHead,
-    UsedPicture,
     with_pieces,
 )
 from specviz.turns import ENCODE_SECONDS, LOADING, QUEUE, place, taken, turn
 
-RECORDED_BYTES = 2 * 2**20  # of a picture; what is larger is recorded as the model saw it only
 DISTURBED = (
     "The text of an earlier run was still being turned into tokens meanwhile, so this run may have "
     "taken longer than it needs."
@@ -226,23 +224,9 @@ def _header(
         notes=notes if role == "decoder" else (),
         head=UsedHead(**asdict(used)) if used else None,
         document=inputs.document,
-        pictures=tuple(_used(each) for each in inputs.pictures),
+        pictures=tuple(used_pictures(inputs.pictures, role)),
         scope=job.scope if lasting else None,
         memory_rows=len(drafter.snapshot() or ()) if lasting else 0,
-    )
-
-
-def _used(seen: Seen) -> UsedPicture:
-    picture = seen.picture
-    small = len(picture.png) <= RECORDED_BYTES
-    return UsedPicture(
-        name=picture.name,
-        digest=picture.digest,
-        given=shown(picture.png, picture.width, picture.height) if small else None,
-        seen=shown(seen.png, seen.width, seen.height),
-        span=seen.span,
-        # A picture out of a recording brings along what its model did to it the first time.
-        notes=tuple(dict.fromkeys((*picture.notes, *seen.notes))),
     )
 
 

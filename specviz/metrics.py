@@ -248,3 +248,10 @@ def summary(trace: Trace) -> dict[str, Any]:
         "first_difference": check.first_difference if check else None,
         "margin": check.margin if check else None,
     }
+
+
+def written(trace: Trace, run: Run) -> str:
+    """The raw text of a run, control tokens left out, broken bytes replaced."""
+    special = {t for event in trace.events for t in event.specials}
+    raw = b"".join(trace.pieces.get(t, b"") for t in run.tokens if t not in special)
+    return raw.decode("utf-8", "replace")

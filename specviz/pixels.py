@@ -22,6 +22,16 @@ def png_of(rgb: Image.Image) -> bytes:
     return packed.getvalue()
 
 
+def shrunk(png: bytes, longest: int) -> tuple[bytes, int, int]:
+    """A PNG with no side longer than ``longest`` pixels, its width and height."""
+    image = Image.open(io.BytesIO(png))
+    if max(image.size) <= longest:
+        return png, *image.size
+    small = image.convert("RGB")
+    small.thumbnail((longest, longest), Image.Resampling.LANCZOS)
+    return png_of(small), *small.size
+
+
 def picture_of(rgb: Image.Image, name: str) -> Picture:
     """An RGB image as models get it."""
     return Picture(name, png_of(rgb), rgb.width, rgb.height)

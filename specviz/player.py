@@ -202,8 +202,8 @@ def plain(event: StoredEvent) -> dict[str, Any]:
 
 
 def _lighter(header: Header) -> Header:
-    """``header`` with pictures as given only up to ``GIVEN_CHARS`` in all; the baseline's are those
-    of the decoder, which come first, so that it needs none."""
+    """``header`` with pictures as given only up to ``GIVEN_CHARS`` in all, and all notes in one;
+    the baseline's are those of the decoder, which come first, so that it needs none."""
     if header.role == "baseline":
         turns = tuple(turn.model_copy(update={"pictures": 0}) for turn in header.messages)
         return header.model_copy(update={"pictures": (), "messages": turns})
@@ -212,7 +212,8 @@ def _lighter(header: Header) -> Header:
         size = len(used.given.data) if used.given is not None else 0
         fits = size <= left
         left -= size if fits else 0
-        kept.append(used if fits else used.model_copy(update={"given": None}))
+        lighter = {"notes": used.said, "seen_notes": (), **({} if fits else {"given": None})}
+        kept.append(used.model_copy(update=lighter))
     return header.model_copy(update={"pictures": tuple(kept)})
 
 

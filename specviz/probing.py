@@ -16,7 +16,7 @@ from specviz.aside import Late, Works, aside, ended
 from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model, Picture, Scores, Unsupported
 from specviz.probes import Kind
-from specviz.recorded import messages, moved, shown
+from specviz.recorded import messages, moved, recorded_sight
 from specviz.substitutes import replacement
 from specviz.trace import (
     Event,
@@ -61,13 +61,13 @@ class ProbeJob:
             )
         return run
 
-    def check(self) -> None:
-        """Raise what is wrong and can be told without the model."""
+    def check(self) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """What ``asked`` finds; raises what is wrong and can be told without the model."""
         header = self.run().header
-        self.asked(header)
         entry = registry.find(header.model)
         if "image" not in entry.supports:
             raise _blind(entry.label)
+        return self.asked(header)
 
     def asked(self, header: Header) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """The turns of the prompt as recorded, and with the picture replaced; raises TraceError
@@ -91,9 +91,7 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
     Raises InputError or TraceError when the recording cannot be probed here: it lacks a picture,
     its model cannot see or has other weights.
     """
-    job.check()
-    run = job.run()
-    both = job.asked(run.header)
+    run, both = job.run(), job.check()
     away = moved(run.header)
     lock, left = turn(place(registry.find(run.header.model), "auto" if away else run.header.device))
     yield from taken(lock)
@@ -110,7 +108,10 @@ def probe(job: ProbeJob) -> Generator[Event, None, None]:
             replaced=job.replaced,
             name=seen.picture.name,
             digest=seen.picture.digest,
-            seen=shown(seen.png, seen.width, seen.height),
+            seen=recorded_sight(seen)[0],
+            device=model.device,
+            dtype=model.dtype,
+            packed=model.packed,
             **found,
         )
         named = set(Trace(job.events).pieces)

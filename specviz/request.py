@@ -30,9 +30,11 @@ class Shown(Record):
 
 class UsedPicture(Record):
     """A picture of the prompt. ``given``: upright and in RGB, as the model's image processor got
-    it, None where that is too large to be recorded; ``seen``: what the processor made of it;
-    ``digest`` of ``given``; ``span``: the first of the prompt's tokens that stand for it, and the
-    one behind the last; ``notes``: what was done to it, in words."""
+    it, None where that is too large to be recorded, and with a baseline, which got the decoder's;
+    ``seen``: what the processor made of it, maybe recorded smaller; ``digest`` of ``given``;
+    ``span``: the first of the prompt's tokens that stand for it, and the one behind the last;
+    ``notes``: what was done to the file, in words, and ``seen_notes``: what the model's processor
+    did to the picture."""
 
     name: str
     digest: str
@@ -40,6 +42,12 @@ class UsedPicture(Record):
     seen: Shown
     span: tuple[Index, Index]
     notes: tuple[str, ...] = ()
+    seen_notes: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that was done to it, in order."""
+        return (*self.notes, *self.seen_notes)
 
 
 class Costs(Record):

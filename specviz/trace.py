@@ -223,7 +223,8 @@ class Probe(_Event):
     picture of the prompt; ``name``, ``digest`` and ``seen`` of what stood there instead. Row i
     belongs to token i of the answer (the prefill's first): ``picks`` are what the target says
     there with the other picture, ``kept`` with the recorded one; ``logps`` and ``kept_logps`` the
-    natural-log probabilities of the token of the answer under each.
+    natural-log probabilities of the token of the answer under each. ``device``, ``dtype`` and
+    ``packed``: where it was read back, "" where an older trace does not say.
     """
 
     type: Literal["probe"] = "probe"
@@ -236,6 +237,9 @@ class Probe(_Event):
     kept: tuple[Token, ...]
     logps: tuple[LogProb, ...]
     kept_logps: tuple[LogProb, ...]
+    device: str = ""
+    dtype: str = ""
+    packed: bool = False
 
     @model_validator(mode="after")
     def _rows_are_complete(self) -> Probe:

@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
     "equality": {"compare", "trace", "models.base"},
     "probes": TRACE,
-    "recorded": {"trace", "job", "pictures", "pixels", "models.base", "models.registry"},
+    "recorded": {"trace", "job", "metrics", "pictures", "pixels", "models.base", "models.registry"},
     "substitutes": {"probes", "pixels", "models.base"},
     "turns": {"aside", "trace", "models.registry"},
     "probing": {

@@ -75,6 +75,7 @@ def test_exactly_the_words_that_the_colour_decides_change(
     now = [" blue", " blue", " park", " park", " park", " blue", " park"]
     assert words(after, tuple(probe.picks[i] for i in probe.changed)) == now
     assert probe.kept == run.tokens
+    assert (probe.device, probe.dtype, probe.packed) == ("cpu", run.header.dtype, False)
     assert [probe.logps[3], probe.kept_logps[3]] == [-4.7083, -0.0932]
     same = set(range(len(run.tokens))) - set(probe.changed)
     assert all(probe.logps[i] == probe.kept_logps[i] for i in same)
@@ -142,7 +143,7 @@ def test_of_several_pictures_over_turns_only_the_named_one_is_replaced() -> None
     assert tuple(again) == job.messages()
     note = "Shown to the model at 64 x 64 pixels."
     repeated = replace(job, history=messages(run.header)[:2])
-    assert [p.notes for p in stored(repeated)[0].pictures] == [(note,)] * 3  # type: ignore[union-attr]
+    assert [p.seen_notes for p in stored(repeated)[0].pictures] == [(note,)] * 3  # type: ignore[union-attr]
     wanted = ((0, (3, " purple")), (1, (6, " purple")), (2, None))
     for replaced, change in wanted:
         probe = probed(ProbeJob(events, "other", replaced, sign("purple")))
@@ -201,8 +202,9 @@ def test_what_cannot_be_read_back_is_said_in_a_sentence(
     )
     lost = told(events, pictures=(used.model_copy(update={"given": None}),))
     assert refusal(ProbeJob(lost)) == (
-        "The recording holds the picture 'red.png' only as the model saw it, because it was too "
-        "large: record the run again with a smaller one."
+        "The recording holds the picture 'red.png' only as the model saw it (64 x 64 pixels), "
+        "because the pictures of a talk are kept up to 24 MB in all: record the run again with "
+        "smaller ones."
     )
     assert refusal(ProbeJob(told(events, model="toy"))) == (
         "The model toy sees no pictures: choose a run of a model that supports image."

@@ -9,19 +9,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from specviz import jobs, recorded
 from specviz.audit import audit
-from specviz.counterfactual import change, run_counterfactual
+from specviz.counterfactual import change, offered, run_counterfactual
 from specviz.job import MOST_PICTURES
-from specviz.jobs import Job
+from specviz.jobs import Job, ProbeJob
 from specviz.models import registry
-from specviz.models.base import InputError, Message, Picture, Unsupported
+from specviz.models.base import InputError, Message, Picture, Seen, Unsupported
 from specviz.models.toy import ToyModel, rhyme_model
 from specviz.models.toy_signs import sign
 from specviz.pictures import open_picture
+from specviz.pixels import picture_of
+from specviz.player import plain
 from specviz.trace import Header, Progress, Recording, Shown, StoredEvent, Trace, TraceError
 from specviz.tracefile import load, save
 
@@ -67,15 +70,16 @@ def test_the_picture_decides_what_is_said_and_is_recorded_as_it_was_given() -> N
     found = made(ASKED)
     assert text(found) == SAYS
     (used,) = header(found).pictures
-    assert used.given == jobs.shown(RED.png, 96, 96) and used.digest == RED.digest
+    assert used.given == recorded.shown(RED.png, 96, 96) and used.digest == RED.digest
     assert (used.name, used.span) == ("red.png", (0, 16))
     assert (used.seen.width, used.seen.height) == (64, 64)
-    assert used.notes == ("Shown to the model at 64 x 64 pixels.",)
+    assert (used.notes, used.seen_notes) == ((), ("Shown to the model at 64 x 64 pixels.",))
     assert [(t.role, t.text, t.pictures) for t in header(found).messages] == [
         ("user", "What does it say?", 1)
     ]
     base = found.run("baseline")
-    assert base is not None and base.header.pictures == header(found).pictures
+    assert base is not None, "the picture as given is kept once"
+    assert base.header.pictures == (used.model_copy(update={"given": None}),)
     assert audit(found) == ()
 
 
@@ -94,13 +98,66 @@ def test_a_model_that_sees_answers_without_a_picture() -> None:
     assert text(found).startswith("\nThe sign is hidden.") and header(found).pictures == ()
 
 
-def test_a_picture_that_is_too_large_is_recorded_as_the_model_saw_it(monkeypatch: Any) -> None:
-    monkeypatch.setattr(jobs, "RECORDED_BYTES", len(RED.png) - 1)
-    found = made(ASKED)
-    (used,) = header(found).pictures
+def test_pictures_beyond_the_limit_of_a_talk_are_recorded_as_the_model_saw_them(
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(recorded, "GIVEN_BYTES", len(BLUE.png) + len(RED.png) - 1)
+    found = made(replace(ASKED, history=BEFORE))
+    kept, used = header(found).pictures
+    assert kept.given == recorded.shown(BLUE.png, 96, 96)
     assert used.given is None and used.seen.width == 64
-    with pytest.raises(TraceError, match=r"^The recording holds the picture 'red.png' only as"):
+    assert not recorded.whole(header(found)) and offered(found) == () and audit(found) == ()
+    with pytest.raises(TraceError) as caught:
         change(found)
+    assert str(caught.value) == (
+        "The recording holds the picture 'red.png' only as the model saw it (64 x 64 pixels), "
+        "because the pictures of a talk are kept up to 0 MB in all: record the run again with "
+        "smaller ones."
+    )
+
+
+def test_what_is_offered_of_a_whole_recording_is_asked_again(trace: Trace) -> None:
+    assert recorded.whole(header(trace)) and offered(trace) != ()
+
+
+def test_photos_of_a_phone_are_recorded_whole() -> None:
+    """Three of six megabytes as PNG, which compression does not make smaller."""
+    pixels = np.random.default_rng(1).integers(0, 256, (1400, 1400, 3), dtype=np.uint8)
+    photo = picture_of(Image.fromarray(pixels), "photo.jpg")
+    seen = Seen(photo, RED.png, 96, 96, (0, 4))
+    assert len(photo.png) > 5_700_000
+    first, *_, last = recorded.used_pictures([seen] * 5, "decoder")
+    assert first.given is not None and recorded.picture(first).png == photo.png
+    assert last.given is None
+    assert [u.given for u in recorded.used_pictures([seen], "baseline")] == [None]
+
+
+def test_what_a_model_saw_is_recorded_no_larger_than_it_is_looked_at() -> None:
+    large = picture_of(Image.new("RGB", (2048, 1536), "red"), "a.png")
+    note = "Shown to the model at 2048 x 1536 pixels, in 12 tiles."
+    (used,) = recorded.used_pictures(
+        [Seen(large, large.png, 2048, 1536, (0, 4), (note,))], "decoder"
+    )
+    assert used.seen_notes == (note, "Recorded at 1024 x 768 pixels of that.")
+    image = Image.open(io.BytesIO(base64.b64decode(used.seen.data)))
+    assert image.size == (used.seen.width, used.seen.height) == (1024, 768)
+    assert image.getcolors() == [(1024 * 768, (255, 0, 0))]
+
+
+def test_more_pictures_than_a_talk_may_have_are_refused_before_any_is_decoded(
+    trace: Trace, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("decoded"))
+    first, _ = header(trace).pictures
+    turns = tuple(
+        t.model_copy(update={"pictures": MOST_PICTURES}) if t.pictures else t
+        for t in header(trace).messages
+    )
+    forged = told(trace, pictures=(first,) * (2 * MOST_PICTURES), messages=turns)
+    said = "This recording has 16 pictures, and 8 are the limit of a talk: choose a recording that "
+    for ask in (change, recorded.talk, lambda t: ProbeJob(t.events).check()):
+        with pytest.raises(TraceError, match=said):
+            ask(forged)  # type: ignore[operator]
 
 
 # Refused
@@ -376,9 +433,14 @@ def test_a_picture_out_of_the_intake_is_what_the_model_is_asked(tmp_path: Any) -
     picture: Picture = open_picture(tmp_path / "red.jpg")
     found = made(replace(ASKED, pictures=(picture,)))
     assert text(found) == SAYS
-    assert header(found).pictures[0].notes == (
+    (used,) = header(found).pictures
+    assert used.notes == picture.notes
+    assert used.notes == (
         "Read as TIFF, although its name ends in .jpg.",
         "Its CMYK colours were turned into RGB.",
-        "Shown to the model at 64 x 64 pixels.",
     )
+    assert used.seen_notes == ("Shown to the model at 64 x 64 pixels.",)
+    assert recorded.picture(used) == picture, "another model says itself how it is shown there"
+    shown = plain(header(found))["pictures"][0]
+    assert shown["notes"] == [*used.notes, *used.seen_notes] and "seen_notes" not in shown
     assert audit(found) == ()

@@ -28,6 +28,7 @@ from specviz.ui.pictures import MOST, PictureField, seeing, sees
 from specviz.ui.samples import samples
 from specviz.ui.talk import GoOn, can_go_on, talk_of
 from specviz.ui.visit import Desk, Live, Visit
+from specviz.ui.whatif_picture import choices
 
 
 @pytest.fixture
@@ -182,7 +183,7 @@ def test_a_talk_goes_on_with_the_pictures_and_the_answer_of_the_run_that_is_show
     run = trace.run("decoder")
     assert run is not None and can_go_on(trace)
     answer = "\nThe sign is red.\nA red sign"
-    talk = talk_of(trace, run, None)
+    talk = talk_of(trace, None)
     assert talk.system == "Be short."
     assert [(m.role, m.text) for m in talk.history] == [
         ("user", "What does it say?"), ("assistant", answer),
@@ -195,6 +196,16 @@ def test_a_talk_goes_on_with_the_pictures_and_the_answer_of_the_run_that_is_show
     field = form.pictures
     on = GoOn(actions, field)
     assert [each["visible"] for each in on.offer(visit)] == [True, True]
+    assert len(choices(trace, "en")) == 3
+    # Nothing is offered that would be refused; the press of Run itself still has its pictures.
+    bare = lacking(trace)
+    desk.keep(visit, "bare", bare)
+    visit.shown = "bare"
+    assert [each["visible"] for each in on.offer(visit)] == [False, False]
+    assert choices(bare, "en") == []
+    visit.live = Live(Job(pictures=(sign("red"),)), run_id="bare", ended=True)
+    assert [each["visible"] for each in on.offer(visit)] == [True, False]
+    visit.shown, visit.live = "one", None
     tray, prompt, model, _, _ = on.begin(visit, "What does it say?", "toy")
     shown = json.loads(tray)
     assert (prompt, model, names(shown)) == ("", "toy-signs", ["red.png"])
@@ -209,10 +220,18 @@ def test_a_talk_goes_on_with_the_pictures_and_the_answer_of_the_run_that_is_show
     header = second.run("decoder").header  # type: ignore[union-attr]
     assert [turn.pictures for turn in header.messages] == [0, 1, 0, 0]
     live = Live(job, run_id="two")
-    further = talk_of(second, second.run("decoder"), live)  # type: ignore[arg-type]
+    further = talk_of(second, live)
     assert further.turns == 2 and further.history[:2] == talk.history
     tray, _ = field.act(visit, "toy-signs", pressed(act="anew", which=0))
     assert visit.talk is None and names(json.loads(tray)) == []
+
+
+def lacking(trace: Trace) -> Trace:
+    """``trace`` without its pictures as they were given."""
+    header = trace.events[0]
+    assert isinstance(header, Header)
+    bare = tuple(used.model_copy(update={"given": None}) for used in header.pictures)
+    return Trace((header.model_copy(update={"pictures": bare}), *trace.events[1:]))
 
 
 def test_nothing_goes_on_after_a_run_without_pictures_or_end(form: Form) -> None:
@@ -259,4 +278,4 @@ def test_the_endpoint_refuses_other_pictures_in_one_sentence(pictures: Any, said
 
 def test_the_notes_of_a_picture_are_told_with_it() -> None:
     header = next(e for e in run_of(sign("red")).events if isinstance(e, Header))
-    assert header.pictures[0].notes == ("Shown to the model at 64 x 64 pixels.",)
+    assert header.pictures[0].seen_notes == ("Shown to the model at 64 x 64 pixels.",)

@@ -20,7 +20,6 @@ from specviz.ui.callers import Callers, remembered, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
 from specviz.ui.trust import check_model
-from specviz.views.terminal import written
 
 DEFAULT = Job()
 LOG = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., An
         run = trace.run("decoder")
         assert run is not None
         return {
-            "text": written(trace, run),
+            "text": metrics.written(trace, run),
             "origins": metrics.origins(run),
             "pictures": [_seen(each) for each in run.header.pictures],
             **metrics.summary(trace),
@@ -93,7 +92,7 @@ def _seen(used: UsedPicture) -> dict[str, Any]:
         "width": used.seen.width,
         "height": used.seen.height,
         "tokens": used.span[1] - used.span[0],
-        "notes": list(used.notes),
+        "notes": list(used.said),
     }
 
 

@@ -10,37 +10,36 @@ import gradio as gr
 from specviz import recorded
 from specviz.catalog import text
 from specviz.models import registry
-from specviz.models.base import Message
-from specviz.trace import Run, Trace, TraceError
+from specviz.trace import Trace, TraceError
 from specviz.ui.actions import Actions
 from specviz.ui.blocks import status
 from specviz.ui.given import Talk, given
 from specviz.ui.pictures import PictureField
 from specviz.ui.samples import samples
 from specviz.ui.visit import Live, Visit
-from specviz.views.terminal import written
 
 
-def can_go_on(trace: Trace) -> bool:
-    """Whether another question can be asked after the run of ``trace``: it saw a picture, and its
-    answer has ended."""
+def can_go_on(trace: Trace, live: Live | None = None) -> bool:
+    """Whether another question can be asked after the run of ``trace``: it saw pictures that are
+    recorded, or still known to ``live``, and its answer has ended."""
     run = trace.run("decoder")
     if run is None or run.finish is None or run.finish.reason == "error":
         return False
-    return bool(run.header.pictures and run.tokens)
+    there = live is not None or recorded.whole(run.header)
+    return bool(run.header.pictures and run.tokens and there)
 
 
-def talk_of(trace: Trace, run: Run, live: Live | None) -> Talk:
+def talk_of(trace: Trace, live: Live | None) -> Talk:
     """The talk that the next question goes on with. ``live``: the press of Run that ``trace`` came
     from, whose pictures need not be read back from it. Raises TraceError where they cannot be."""
-    before = recorded.messages(run.header) if live is None else live.job.messages()
-    system = [message.text for message in before if message.role == "system"]
-    answer = Message("assistant", written(trace, run))
-    turns = tuple(message for message in before if message.role != "system")
+    system, turns = recorded.talk(trace, None if live is None else live.job.messages())
     pictures = [picture for message in turns for picture in message.pictures]
-    return Talk(
-        (*turns, answer), system[0] if system else None, tuple(given(p) for p in pictures)
-    )
+    return Talk(turns, system, tuple(given(p) for p in pictures))
+
+
+def pressed(visit: Visit) -> Live | None:
+    """The press of Run that the run which is shown came from, None where that is gone."""
+    return visit.live if visit.live and visit.live.run_id == visit.shown else None
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,17 @@ class GoOn:
         form = self.actions.form
         gr.on([part.change for part in shown], self.offer, visit, [button, blank], **at_once)
         outputs = [self.field.tray, form.prompt, form.model, self.field.box, status]
-        pressed = button.click(self.begin, [visit, form.prompt, form.model], outputs, **at_once)
-        pressed.success(None, js=opens, **at_once)
+        click = button.click(self.begin, [visit, form.prompt, form.model], outputs, **at_once)
+        click.success(None, js=opens, **at_once)
 
-    def offer(self, visit: Visit) -> tuple[Any, Any]:
+    def offer(self, visit: Visit) -> tuple[Any, ...]:
         """Whether both buttons show: after a run that saw a picture, once it has ended."""
         trace = self.actions.desk.trace(visit.shown)
-        there = gr.update(visible=trace is not None and can_go_on(trace) and not visit.busy)
-        return there, there
+        free = trace is not None and not visit.busy
+        return tuple(
+            gr.update(visible=trace is not None and free and can_go_on(trace, live))
+            for live in (pressed(visit), None)
+        )
 
     def begin(self, visit: Visit, prompt: str | None, model: Any) -> tuple[Any, ...]:
         """tray, prompt, model, box, status: the form asks on about the run that is shown."""
@@ -80,10 +82,10 @@ class GoOn:
         try:
             trace = self.actions.desk.trace(visit.shown)
             run = trace.run("decoder") if trace is not None else None
-            if trace is None or run is None or not can_go_on(trace):
+            live = pressed(visit)
+            if trace is None or run is None or not can_go_on(trace, live):
                 raise TraceError(text("ui.error.talk", self.actions.lang))
-            live = visit.live if visit.live and visit.live.run_id == visit.shown else None
-            visit.talk = talk_of(trace, run, live)
+            visit.talk = talk_of(trace, live)
         except Exception as error:
             return *nothing, self.actions.failed(error)
         visit.pictures, visit.replacing, visit.mode = (), None, "prompt"

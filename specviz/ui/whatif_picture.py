@@ -16,6 +16,7 @@ from specviz.jobs import ProbeJob
 from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.probes import Kind, associations, readings
+from specviz.recorded import whole
 from specviz.trace import Probe, Trace
 from specviz.ui.blocks import script
 from specviz.ui.given import given
@@ -35,7 +36,7 @@ CHOICE = re.compile(r"picture:(blank|shuffled|other):([0-9]{1,6})")
 def choices(trace: Trace, lang: str) -> list[tuple[str, str]]:
     """The questions about the pictures of a run, and the values that stand for them."""
     run = trace.run("decoder")
-    if run is None or not run.tokens:
+    if run is None or not run.tokens or not whole(run.header):
         return []
     count = len(run.header.pictures)
     suffix = ".number" if count > 1 else ""

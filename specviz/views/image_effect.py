@@ -12,7 +12,7 @@ from typing import Any
 from specviz.catalog import text
 from specviz.compare import Place, places
 from specviz.probes import Association, Cross, associations, readings, shifts
-from specviz.trace import Probe, Run, Trace
+from specviz.trace import Header, Probe, Run, Trace
 from specviz.views.difference import outcome
 from specviz.views.numbers import small
 from specviz.views.sheet import sheet
@@ -46,7 +46,22 @@ def sentences(trace: Trace, probe: Probe, lang: str = "en") -> Iterator[str]:
                    share=rate(mine.all_tokens))  # fmt: skip
     else:
         yield text("effect.same", lang, lead=said, count=mine.tokens)
+    yield from _doubts(run, probe, lang)
     yield from association_lines(mine, lang)
+
+
+def _doubts(run: Run, probe: Probe, lang: str) -> Iterator[str]:
+    """Where it was read back, if elsewhere, and at how many tokens that alone differs."""
+    now, before = (_place(each) for each in (probe, run.header))
+    if probe.device and now != before:
+        yield text("effect.where", lang, now=now, before=before)
+    strays = sum(kept != token for kept, token in zip(probe.kept, run.tokens, strict=False))
+    if strays:
+        yield text("effect.strays", lang, strays=strays, tokens=len(probe.kept))
+
+
+def _place(event: Header | Probe) -> str:
+    return " ".join((event.device, event.dtype, *(["packed"] if event.packed else [])))
 
 
 def alone(trace: Trace, probe: Probe) -> Trace:

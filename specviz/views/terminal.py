@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from specviz import sights
 from specviz.catalog import text
-from specviz.metrics import origins, summary
+from specviz.metrics import origins, summary, written
 from specviz.trace import Header, Run, Step, Trace
 from specviz.views import sight
 from specviz.views.steps import State, depths, node_states
@@ -33,13 +33,6 @@ def literal(raw: str) -> str:
 def answer(trace: Trace, run: Run) -> str:
     """What a run wrote, control tokens left out."""
     return literal(written(trace, run))
-
-
-def written(trace: Trace, run: Run) -> str:
-    """The raw text of a run, control tokens left out, broken bytes replaced."""
-    special = {t for event in trace.events for t in event.specials}
-    raw = b"".join(trace.pieces.get(t, b"") for t in run.tokens if t not in special)
-    return raw.decode("utf-8", "replace")
 
 
 def heading(header: Header) -> str:
@@ -104,7 +97,7 @@ def pictures(header: Header) -> Iterator[str]:
             "cli.picture", number=number, name=used.name, width=used.seen.width,
             height=used.seen.height, count=end - first,
         )  # fmt: skip
-        yield " ".join((line, *used.notes))
+        yield " ".join((line, *used.said))
 
 
 def why(facts: dict[str, Any]) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_a_job_carries_pictures_to_a_folder(tmp_path: Path):
     assert trace.check is not None and trace.check.equal is True
     (used,) = trace.run().header.pictures
     assert (used.seen.width, used.seen.height) == (32, 32)
-    assert used.notes == ("Shown to the model at 32 x 32 pixels, stretched to fit.",)
+    assert used.seen_notes == ("Shown to the model at 32 x 32 pixels, stretched to fit.",)
 
 
 def test_other_ways_to_read_pictures_are_refused_in_a_sentence(tmp_path: Path):

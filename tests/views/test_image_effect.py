@@ -53,6 +53,24 @@ def test_sentences_say_it_in_numbers(pictured: Trace) -> None:
     assert next(sentences(pictured, probe(kind="shuffled"))).startswith("With the tiles of ${x}")
 
 
+def test_it_says_where_it_was_read_back_and_what_that_alone_changes(pictured: Trace) -> None:
+    header = pictured.events[0]
+    place = {n: getattr(header, n) for n in ("device", "dtype", "packed")}
+    there = probe(1).model_copy(update=place)
+    plain = list(sentences(pictured, probe(1)))
+    assert list(sentences(pictured, there)) == plain
+    away = there.model_copy(
+        update={"device": "cuda", "dtype": "bfloat16", "packed": True, "kept": (1, 2, 4, 7, 1)}
+    )
+    said = list(sentences(pictured, away))
+    assert said[1:3] == [
+        "It was read back on cuda bfloat16 packed, the answer was made on "
+        f"{place['device']} {place['dtype']}.",
+        "Read back with its own picture, the model says something else than the answer at 1 of 5 "
+        "tokens, so that many may come from rounding.",
+    ]
+
+
 def test_many_runs_have_an_interval_and_are_called_a_correlation(pictured: Trace) -> None:
     one = readings(Trace((*pictured.events, probe(3))))
     two = readings(Trace((*pictured.events, probe(1))))
