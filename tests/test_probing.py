@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from specviz import jobs, probing, substitutes, tracefile
+from specviz import jobs, probing, recorded, substitutes, tracefile
 from specviz.audit import audit
 from specviz.jobs import Job, ProbeJob
 from specviz.models.base import InputError, Message, Picture, Unsupported
@@ -161,6 +161,18 @@ def test_progress_counts_both_readings_as_one(events: tuple[StoredEvent, ...]) -
     size = len(run.header.tokens) + len(run.tokens)
     assert checks == [(0, 2 * size), (size, 2 * size)]
     assert isinstance(seen[-1], Probe) and sum(isinstance(e, Probe) for e in seen) == 1
+
+
+def test_a_recorded_picture_is_unpacked_once(
+    events: tuple[StoredEvent, ...], monkeypatch: Any
+) -> None:
+    names: list[str] = []
+    check = recorded.check_png
+    monkeypatch.setattr(
+        recorded, "check_png", lambda png, name: names.append(name) or check(png, name)
+    )
+    probed(ProbeJob(events))
+    assert names == ["red.png"]
 
 
 def test_a_stopped_run_is_read_as_far_as_it_came(events: tuple[StoredEvent, ...]) -> None:
