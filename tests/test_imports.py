@@ -80,7 +80,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "catalog", "pictures", "probes", "probing", "training.raven_documents",
         "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
-    "training": {*PURE, "files", "models", "inputs"},
+    "training": {
+        "", *PURE, "decoding", "drafters", "files", "models", "inputs", "pictures", "substitutes",
+    },
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
