@@ -21,9 +21,12 @@ from specviz import jobs  # noqa: E402
 from specviz.compare import first_difference  # noqa: E402
 from specviz.inputs import open_document  # noqa: E402
 from specviz.metrics import speedup_decode  # noqa: E402
+from specviz.pictures import open_picture  # noqa: E402
+from specviz.probing import with_probe  # noqa: E402
+from specviz.recorded import talk  # noqa: E402
 from specviz.recorder import record  # noqa: E402
-from specviz.trace import TraceError  # noqa: E402
-from specviz.tracefile import load  # noqa: E402
+from specviz.trace import Probe, Trace, TraceError  # noqa: E402
+from specviz.tracefile import load, save  # noqa: E402
 
 INDEX = FOLDER / "index.json"
 
@@ -42,6 +45,9 @@ class Example:
     knobs: dict[str, str] = field(default_factory=dict)
     max_new_tokens: int = 128
     model: str = "smollm2-135m"
+    pictures: tuple[str, ...] = ()
+    after: str = ""  # the example whose talk goes on
+    probes: tuple[str, ...] = ()  # what is put in the place of the first picture
 
     @property
     def file(self) -> str:
@@ -57,7 +63,11 @@ class Example:
             max_new_tokens=self.max_new_tokens,
             device="cpu",
             dtype="float32",
+            pictures=tuple(open_picture(FOLDER / "images" / name) for name in self.pictures),
         )
+        if self.after:
+            _, history = talk(load(FOLDER / f"{self.after}.jsonl.gz"))
+            job = replace(job, history=history)
         if not self.documents:
             return job
         read = [open_document(FOLDER / "documents" / name) for name in self.documents]
@@ -68,6 +78,18 @@ class Example:
             cut="tail",
             notes=tuple(note for document in read for note in document.notes),
         )
+
+    def probed(self, trace: Trace) -> Trace:
+        """``trace`` with what other pictures would have changed."""
+        for name in self.probes:
+            if name in ("blank", "shuffled"):
+                job = jobs.ProbeJob(trace.events, name)
+            else:
+                other = open_picture(FOLDER / "images" / name)
+                job = jobs.ProbeJob(trace.events, "other", 0, other)
+            (probe,) = (event for event in jobs.run(job) if isinstance(event, Probe))
+            trace = with_probe(trace, probe)
+        return trace
 
     def entry(self) -> dict[str, str]:
         """Its entry in the page's gallery."""
@@ -264,6 +286,52 @@ EXAMPLES += tuple(
     )
     for name, context, knobs, title, description in HEADS
 )
+EXAMPLES += (
+    Example(
+        name="departures",
+        title="A departure board, read line by line",
+        description="Every line has the same shape and another content: the words between are "
+        "guessed, times and places have to be looked up in the picture.",
+        prompt="Read the departure board.",
+        pictures=("departure-board.png",),
+    ),
+    Example(
+        name="bars",
+        title="A bar chart: which is the tallest?",
+        description="A chart with its numbers, described. Labels and values come from the "
+        "picture, the sentences around them from memory.",
+        prompt="Describe the chart.",
+        pictures=("number-chart.png",),
+    ),
+    Example(
+        name="figures",
+        title="Coloured shapes, row by row",
+        description="Colours and kinds are what the memory cannot know; watch where guesses fail.",
+        prompt="What is in the picture?",
+        pictures=("coloured-shapes.png",),
+    ),
+    Example(
+        name="second-turn",
+        title="A second question about the same board",
+        description="The talk about the departure board goes on. The memories of two and three "
+        "tokens are empty again: each turn is a request of its own.",
+        prompt="Which departures are late or cancelled?",
+        after="departures",
+    ),
+    Example(
+        name="sign",
+        title="What if it were another picture?",
+        description="The sign is read; then the same answer is read back with a blank picture, "
+        "with its own tiles shuffled and with another sign: marked tokens would have been others.",
+        prompt="Read the text line by line.",
+        pictures=("letter-sign.png",),
+        probes=("blank", "shuffled", "score-board.png"),
+    ),
+)
+SEEING = "smol-boards"
+EXAMPLES = tuple(
+    replace(e, model=SEEING) if e.pictures or e.after else e for e in EXAMPLES
+)
 
 
 def index_text() -> str:
@@ -279,6 +347,9 @@ def make(examples: Sequence[Example]) -> None:
         record(replace(first.job(), max_new_tokens=8))
     for example in examples:
         trace = record(example.job(), FOLDER / example.file)
+        if example.probes:
+            trace = example.probed(trace)
+            save(FOLDER / example.file, trace.events)
         speedup, check = speedup_decode(trace), trace.check
         told = "?" if speedup is None else f"{speedup:.2f}x"
         say(f"{example.name}: {told}, equal: {check.equal if check else None}")

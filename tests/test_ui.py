@@ -952,13 +952,13 @@ def test_cards_tell_speed_and_equality_as_recorded(
     bad.write_bytes(b"nonsense")
     monkeypatch.setattr("specviz.metrics.speedup_decode", lambda trace: 0.876)
     sound = Example("a", "A", "", "recap", path)
-    assert trace.check is not None and sound.figures == "0.88× · ✓ same text"
+    assert trace.check is not None and sound.figures() == "0.88× · ✓ same text"
     cards = json.loads(an_actions(sound, Example("b", "B", "", "recap", bad)).cards(Visit()))
     assert [c["figures"] for c in cards["cards"]] == ["0.88× · ✓ same text", ""]
     # A recording that contradicts itself gets no verdict.
     untrue = trace.check.model_copy(update={"complete": not trace.check.complete})
     save(path, [*trace.events[:-1], untrue])
-    assert Example("c", "C", "", "recap", path).figures == "0.88×"
+    assert Example("c", "C", "", "recap", path).figures() == "0.88×"
 
 
 def test_without_recorded_runs_the_page_opens_on_a_toy(tmp_path: Path) -> None:

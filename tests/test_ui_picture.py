@@ -205,3 +205,12 @@ def test_the_field_shows_itself_and_a_probe_asks_for_little_of_a_gpu(trace: Trac
         field = other_picture("en")
     assert not field.box.visible and json.loads(field.thumb.value) == {"line": "", "url": ""}
     assert duration(ProbeJob(trace.events)) == START_SECONDS
+
+
+def test_a_comparison_hides_the_table_of_a_probe(trace: Trace, tmp_path: Path) -> None:
+    own, visit = page(), Visit(shown="a")
+    own.actions.desk.publish("a", trace)
+    save(tmp_path / "b.jsonl", trace.events)
+    line, told, plot, table, cross = own.beside(visit, str(tmp_path / "b.jsonl"))
+    assert words(line)[0] == "done" and told.startswith("b.jsonl: the same 25 passes")
+    assert (plot["visible"], table["visible"], cross["visible"]) == (True, False, False)

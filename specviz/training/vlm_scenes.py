@@ -122,9 +122,10 @@ def allowed(split: Split, found: Sequence[bool]) -> bool:
 
 def scene(rng: random.Random, split: Split, kind: str | None = None) -> Scene:
     """A random scene, of ``kind`` if given; the same state of ``rng`` gives the same scene."""
-    from specviz.training.vlm_boards import blank, codes, departures, letters, scores
+    from specviz.training.vlm_boards import departures, scores
     from specviz.training.vlm_charts import chart
     from specviz.training.vlm_shapes import shapes
+    from specviz.training.vlm_signs import blank, codes, letters
 
     makers: dict[str, Callable[[random.Random, Split], Scene | None]] = {
         "departures": departures, "scores": scores, "letters": letters,

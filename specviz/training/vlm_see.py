@@ -72,7 +72,7 @@ def show(reader: Reader, count: int, say: Callable[[str], None]) -> None:
     whole = " ".join(f"{kind} {share:.0%}" for kind, share in found.whole.items())
     say(
         f"held out, {count} pictures: said {found.said:.1%}, silent {found.silent:.2%}, "
-        f"glyphs {found.glyphs:.1%}, whole pictures: {whole}"
+        f"glyphs {found.glyphs:.1%}, ranks {found.ranks:.1%}, whole pictures: {whole}"
     )
 
 
@@ -92,5 +92,5 @@ def load(out: Path) -> tuple[Reader, History]:
     if not (out / WEIGHTS).is_file():
         return reader, History()
     state = {k: v.float() for k, v in load_file(out / WEIGHTS).items()}
-    reader.load_state_dict(state)
+    reader.load_state_dict(state, strict=False)  # what only training asks may begin anew
     return reader, History.read(out)

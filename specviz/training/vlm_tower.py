@@ -1,7 +1,7 @@
 """The seeing part of ``smol-boards``: a small SigLIP tower and the first layer of its projector.
 
-Every patch of the picture is to say one symbol, or nothing; beside that, an early layer is asked
-which glyph stands in its cell, because reading begins there. What a hidden unit of the projector
+Every patch of the picture is to say one symbol, or nothing; beside that, earlier layers are asked
+what reading and comparing begin with: glyphs, heights, ranks. What a hidden unit of the projector
 says is independent of the others, as the sigmoid behind it demands.
 """
 
@@ -16,29 +16,48 @@ import torch
 from torch import Tensor, nn
 from transformers import SiglipVisionConfig, SiglipVisionModel
 
-from specviz.training.vlm_boards import page
+from specviz.training.vlm_charts import LABELS
 from specviz.training.vlm_draw import draw
-from specviz.training.vlm_scenes import GRID, Scene, scene
+from specviz.training.vlm_scenes import FACTS_ROW, GRID, Scene, scene
 from specviz.training.vlm_shapes import crowd
+from specviz.training.vlm_signs import page
 from specviz.training.vlm_symbols import NUMBER, SYMBOLS
 
 WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
 UNITS = 576  # the width of the language model: hidden units of the projector
 GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
-EARLY = 2  # the layer that is asked for glyphs
+# Behind which layers the questions are asked that only training asks: which glyph stands here, how
+# high is the bar over this label, is it the tallest or the smallest.
+EARLY, MIDDLE, LATE = 2, 3, 5
 EMPTY_WEIGHT = 0.3  # of a cell that says nothing, against one that does
 POSITIVE = 3.0  # of the unit that should speak, against one that should not
+FACT = 5.0  # weight of a cell that sums up: there are few, and they take the whole picture
 CALM = -6.0  # units say nothing at first
 
 
 @dataclass(frozen=True)
 class Batch:
     """``pixels`` [b, 3, 256, 256] in [-1, 1]; ``symbols`` [b, 256]: the number of the symbol, -1
-    for nothing; ``glyphs`` [b, 256]: 1 + the number of the glyph, 0 for none."""
+    for nothing; ``glyphs`` [b, 256]: 1 + the number of the glyph, 0 for none; ``heights`` [b, 256]:
+    of the bar above a label, in cells, -1 elsewhere; ``ranks`` [b, 256]: 0 where that bar is the
+    tallest, 1 the smallest, 2 neither, -1 elsewhere."""
 
     pixels: Tensor
     symbols: Tensor
     glyphs: Tensor
+    heights: Tensor
+    ranks: Tensor
+
+
+@dataclass(frozen=True)
+class Said:
+    """Logits ``symbols`` [b, 256, symbols], ``glyphs`` [b, 256, glyphs] and ``ranks`` [b, 256, 3],
+    ``heights`` [b, 256] in cells."""
+
+    symbols: Tensor
+    glyphs: Tensor
+    heights: Tensor
+    ranks: Tensor
 
 
 def tower_config() -> SiglipVisionConfig:
@@ -62,17 +81,23 @@ class Reader(nn.Module):
         self.tower = SiglipVisionModel(tower_config())
         self.says = nn.Linear(WIDTH, UNITS)
         self.glyph = nn.Linear(WIDTH, 1 + len(GLYPHS))
+        self.height = nn.Linear(WIDTH, 1)
+        self.rank = nn.Linear(WIDTH, 3)
         nn.init.normal_(self.says.weight, std=0.02)
         nn.init.constant_(self.says.bias, CALM)
         with torch.no_grad():  # so that attention can look a few cells aside from the start
             self.tower.embeddings.position_embedding.weight.copy_(_waves())
 
-    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [b, 256, symbols] and [b, 256, glyphs] of pictures [b, 3, 256, 256]."""
-        found = self.tower(pixel_values=pixels, output_hidden_states=True)
-        # The projector of LLaVA reads the last layer before its norm.
-        last = found.hidden_states[-1]
-        return self.says(last)[..., : len(SYMBOLS)], self.glyph(found.hidden_states[EARLY])
+    def forward(self, pixels: Tensor) -> Said:
+        """What is read off pictures [b, 3, 256, 256]."""
+        states = self.tower(pixel_values=pixels, output_hidden_states=True).hidden_states
+        return Said(
+            # The projector of LLaVA reads the last layer before its norm.
+            self.says(states[-1])[..., : len(SYMBOLS)].float(),
+            self.glyph(states[EARLY]).float(),
+            self.height(states[MIDDLE])[..., 0].float(),
+            self.rank(states[LATE]).float(),
+        )
 
 
 def _waves() -> Tensor:
@@ -88,34 +113,56 @@ def _waves() -> Tensor:
 
 
 def loss_of(reader: Reader, batch: Batch) -> Tensor:
-    """Mean over cells, in nats, of what is said plus which glyph is seen."""
-    said, glyphs = reader(batch.pixels)
+    """Mean over cells, in nats, of what is said, and of what earlier layers are asked for."""
+    said = reader(batch.pixels)
     told = batch.symbols.reshape(-1)
     spoken = told >= 0
     weight = torch.where(spoken, 1.0, EMPTY_WEIGHT)
-    flat = said.float().reshape(len(told), -1)
+    facts = torch.zeros(GRID, GRID, dtype=torch.bool)
+    facts[FACTS_ROW] = True
+    weight[spoken & facts.reshape(-1).repeat(len(batch.symbols))] = FACT
+    flat = said.symbols.reshape(len(told), -1)
     target = torch.zeros_like(flat)
     target[spoken, told[spoken]] = 1.0
     units = nn.functional.binary_cross_entropy_with_logits(
         flat, target, reduction="none", pos_weight=torch.tensor(POSITIVE)
     ).sum(dim=1)
+    return (units * weight).sum() / weight.sum() + _early(said, batch)
+
+
+def _early(said: Said, batch: Batch) -> Tensor:
+    """What earlier layers are asked for: glyphs, heights of bars, which of them stand out."""
     seen = batch.glyphs.reshape(-1)
     glyph = nn.functional.cross_entropy(
-        glyphs.float().reshape(len(seen), -1), seen, reduction="none"
+        said.glyphs.reshape(len(seen), -1), seen, reduction="none"
     )
     bright = torch.where(seen > 0, 1.0, EMPTY_WEIGHT)
-    return (units * weight).sum() / weight.sum() + (glyph * bright).sum() / bright.sum()
+    found = (glyph * bright).sum() / bright.sum()
+    bars = batch.heights >= 0
+    if bars.any():
+        tall = nn.functional.smooth_l1_loss(said.heights[bars], batch.heights[bars])
+        rank = nn.functional.cross_entropy(said.ranks[bars], batch.ranks[bars])
+        found = found + 0.3 * tall + rank
+    return found
 
 
-def targets(made: Scene) -> tuple[np.ndarray, np.ndarray]:
-    """What the cells of a scene say and which glyphs they hold; see ``Batch``."""
+def targets(made: Scene) -> tuple[np.ndarray, ...]:
+    """What the cells of a scene say, which glyphs they hold, and heights and ranks of the bars
+    over labels; see ``Batch``."""
     symbols = np.array([[NUMBER.get(s, -1) for s in row] for row in made.symbols])
     glyphs = np.zeros((GRID, GRID), dtype=np.int64)
     for line in made.lines:
         for i, glyph in enumerate(line.glyphs):
             if glyph != " ":
                 glyphs[line.row, line.column + i] = 1 + GLYPHS.index(glyph)
-    return symbols.reshape(-1), glyphs.reshape(-1)
+    heights = np.full((GRID, GRID), -1.0, dtype=np.float32)
+    ranks = np.full((GRID, GRID), -1, dtype=np.int64)
+    labels = [c for c, s in enumerate(made.symbols[LABELS]) if made.bars and s and not s.isdigit()]
+    sizes = [bar.height for bar in made.bars]
+    for column, size in zip(labels, sizes, strict=True):
+        heights[LABELS, column] = size
+        ranks[LABELS, column] = 0 if size == max(sizes) else 1 if size == min(sizes) else 2
+    return tuple(part.reshape(-1) for part in (symbols, glyphs, heights, ranks))
 
 
 def batches(seed: int, size: int, pages: float, drills: float) -> Iterator[Batch]:
@@ -130,7 +177,7 @@ def _picked(rng: random.Random, pages: float, drills: float) -> Scene:
     chance = rng.random()
     if chance < pages:
         return page(rng)
-    if chance < pages + drills / 2:
+    if chance < pages + drills * 0.65:
         return scene(rng, "train", "chart")
     if chance < pages + drills:
         return crowd(rng) or scene(rng, "train", "shapes")
@@ -143,19 +190,19 @@ def batch_of(scenes: list[Scene], rng: random.Random) -> Batch:
     found = [targets(s) for s in scenes]
     return Batch(
         torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous() / 127.5 - 1.0,
-        torch.from_numpy(np.stack([s for s, _ in found])),
-        torch.from_numpy(np.stack([g for _, g in found])),
+        *(torch.from_numpy(np.stack(part)) for part in zip(*found, strict=True)),
     )
 
 
 @dataclass(frozen=True)
 class Seen:
     """How much of held-out pictures is read right: cells that say something, cells that should
-    not, and whole pictures, by kind."""
+    not, glyphs, ranks of bars, and whole pictures, by kind."""
 
     said: float
     silent: float
     glyphs: float
+    ranks: float
     whole: dict[str, float]
 
 
@@ -163,24 +210,29 @@ class Seen:
 def look(reader: Reader, count: int, seed: int = 7) -> Seen:
     """Read ``count`` held-out pictures; a unit speaks when it is above zero."""
     rng, reader = random.Random(seed), reader.eval()
-    said, silent, glyphs, whole = [], [], [], dict[str, list[float]]()
+    said, silent, glyphs, ranks = list[float](), list[float](), list[float](), list[float]()
+    whole: dict[str, list[float]] = {}
     for start in range(0, count, 16):
         scenes = [scene(rng, "held-out") for _ in range(min(16, count - start))]
         batch = batch_of(scenes, rng)
         with torch.autocast("cpu", torch.bfloat16):
-            logits, seen = reader(batch.pixels)
-        best, at = logits.float().max(dim=-1)
-        alone = (logits > 0).sum(dim=-1) == 1
+            out = reader(batch.pixels)
+        best, at = out.symbols.max(dim=-1)
+        alone = (out.symbols > 0).sum(dim=-1) == 1
         right = torch.where(batch.symbols >= 0, alone & (at == batch.symbols), best <= 0)
         spoken = batch.symbols >= 0
         said += right[spoken].tolist()
         silent += right[~spoken].tolist()
         lit = batch.glyphs > 0
-        glyphs += (seen.argmax(-1) == batch.glyphs)[lit].tolist()
+        glyphs += (out.glyphs.argmax(-1) == batch.glyphs)[lit].tolist()
+        ranks += (out.ranks.argmax(-1) == batch.ranks)[batch.ranks >= 0].tolist()
         for made, cells in zip(scenes, right, strict=True):
             whole.setdefault(made.kind, []).append(float(cells.all()))
     reader.train()
-    return Seen(
-        float(np.mean(said)), float(np.mean(silent)), float(np.mean(glyphs)),
-        {kind: float(np.mean(found)) for kind, found in sorted(whole.items())},
-    )  # fmt: skip
+    by_kind = {kind: _mean(found) for kind, found in sorted(whole.items())}
+    return Seen(_mean(said), _mean(silent), _mean(glyphs), _mean(ranks), by_kind)
+
+
+def _mean(found: list[float]) -> float:
+    """1 where nothing was asked."""
+    return sum(found) / len(found) if found else 1.0

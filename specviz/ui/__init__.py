@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.models import registry
+from specviz.ui.languages import HEAD_TAGS
 from specviz.ui.page import build
 from specviz.ui.theme import CSS_FILE, theme
 
@@ -16,6 +17,7 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "css": CSS_FILE.read_text("utf-8"),
+        "head": HEAD_TAGS,
         "max_file_size": "32mb",
         "footer_links": ["api", "settings"],
         "run_history": False,

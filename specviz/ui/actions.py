@@ -16,7 +16,7 @@ import gradio as gr
 
 from specviz import metrics, player
 from specviz.audit import audit
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.models.base import InputError
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
@@ -122,8 +122,9 @@ class Actions:
     def cards(self, visit: Visit) -> str:
         """The value of the gallery."""
         cards = [
-            {"name": e.name, "title": e.title, "description": e.description, "decoder": e.decoder,
-             "about": summary(e.decoder), "figures": e.figures}
+            {"name": e.name, "title": sentence(e.title, self.lang),
+             "description": sentence(e.description, self.lang), "decoder": e.decoder,
+             "about": summary(e.decoder, self.lang), "figures": e.figures(self.lang)}
             for e in self.examples
         ]  # fmt: skip
         locked = text("ui.error.busy", self.lang) if visit.busy else ""
@@ -316,7 +317,7 @@ class Actions:
     def choose(self, decoder: str) -> list[Any]:
         """Description, then every group of knobs: only the chosen decoder's are visible."""
         return [
-            summary(decoder),
+            summary(decoder, self.lang),
             *(
                 gr.update(visible=name == decoder and filled)
                 for name, _, filled in self.form.groups

@@ -92,10 +92,10 @@ def document_tab(lang: str) -> DocumentTab:
     return DocumentTab(tab, file, line, question, cut, context)
 
 
-def opened(visit: Visit, path: str | None) -> Document | None:
+def opened(visit: Visit, path: str | None, lang: str = "en") -> Document | None:
     """The document in the field, None while it is being read; raises InputError."""
     if path is None:
-        raise InputError(text("ui.error.document"))
+        raise InputError(text("ui.error.document", lang))
     return reading(visit, path).document()
 
 

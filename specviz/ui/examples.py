@@ -29,20 +29,26 @@ class Example:
     decoder: str
     file: Path | None = None
 
-    @cached_property
-    def figures(self) -> str:
+    def figures(self, lang: str = "en") -> str:
         """Speed-up and equality as recorded, for the card; empty where the file is damaged or has
         no baseline."""
+        speedup, equal = self._recorded
+        parts = []
+        if speedup is not None:
+            parts.append(text("ui.card.times", lang, value=f"{speedup:.2f}"))
+        if equal is not None:
+            parts.append(text(VERDICTS[equal], lang))
+        return " · ".join(parts)
+
+    @cached_property
+    def _recorded(self) -> tuple[float | None, bool | str | None]:
+        """The speed-up, and equality where the recording bears it out."""
         try:
             trace = self.trace
         except (TraceError, OSError):
-            return ""
-        facts, parts = metrics.summary(trace), []
-        if facts["speedup_decode"] is not None:
-            parts.append(text("ui.card.times", value=f"{facts['speedup_decode']:.2f}"))
-        if facts["equal"] is not None and not audit(trace):
-            parts.append(text(VERDICTS[facts["equal"]]))
-        return " · ".join(parts)
+            return None, None
+        facts = metrics.summary(trace)
+        return facts["speedup_decode"], None if audit(trace) else facts["equal"]
 
     @cached_property
     def trace(self) -> Trace:
@@ -53,6 +59,10 @@ class Example:
         return Trace(tuple(e for e in jobs.run(job) if not isinstance(e, Progress)))
 
 
+TOY_WORDS = (
+    "A nursery rhyme",
+    "The toy model, so that there is something to see before any example is recorded.",
+)
 TOY_PROMPT = "This is the house that Jack built.\nThis is the cow that tossed the dog.\nThis is"
 
 
@@ -69,5 +79,5 @@ def examples(folder: Path = FOLDER) -> tuple[Example, ...]:
                     Example(name, entry["title"], entry["description"], entry["decoder"], file)
                 )
     return tuple(found) or (
-        Example("rhyme", text("ui.example.toy"), text("ui.example.toy.about"), "recap"),
+        Example("rhyme", *TOY_WORDS, "recap"),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.drafters import DRAFTERS, Knob, knobs_of
 from specviz.jobs import Job
 from specviz.models import registry
@@ -49,6 +49,7 @@ class Form:
     about: gr.Markdown
     memory: gr.HTML
     forget: gr.Button
+    lang: str = "en"
 
     @property
     def inputs(self) -> list[Any]:
@@ -78,22 +79,23 @@ class Form:
             "model": str(model or "").strip(),
             "decoder": decoder,
             "knobs": {k.name: k.check(knobs[k.name]) for k in knobs_of(DRAFTERS[decoder])},
-            "max_new_tokens": whole(tokens, text("ui.form.tokens")),
+            "max_new_tokens": whole(tokens, text("ui.form.tokens", self.lang), self.lang),
             "dtype": dtype or "auto",
             "baseline": bool(baseline),
-            "scope": room(visit),
+            "scope": room(visit, self.lang),
         }
-        check_model(common["model"])
-        check_head(common["knobs"].get(HEAD, ""))
+        check_model(common["model"], self.lang)
+        check_head(common["knobs"].get(HEAD, ""), self.lang)
         if visit.mode == "document":
-            found = opened(visit, document)
+            found = opened(visit, document, self.lang)
             # 0, or an emptied field: all that the model holds.
-            context = whole(context, text("ui.form.context")) if context else None
+            name = text("ui.form.context", self.lang)
+            context = whole(context, name, self.lang) if context else None
             job = Job(prompt=question or "", cut=cut, context=context, **common)
             if found is not None:  # else the run waits for it, as ``begin`` sees
                 job = about(job, found)
         else:
-            check_sees(visit, common["model"])
+            check_sees(visit, common["model"], self.lang)
             talk = visit.talk
             job = Job(
                 prompt=prompt or "",
@@ -129,12 +131,12 @@ def about_model(name: Any, lang: str = "en") -> str:
     return "\n".join(badge(results, known.digest(), known.dtypes, lang))
 
 
-def whole(value: Any, name: str) -> int:
+def whole(value: Any, name: str, lang: str = "en") -> int:
     """``value`` as a whole number of at least 1; raises InputError."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-        raise InputError(text("ui.error.whole", name=name))
+        raise InputError(text("ui.error.whole", lang, name=name))
     if value < 1 or value != int(min(value, 1e9)):
-        raise InputError(text("ui.error.whole", name=name))
+        raise InputError(text("ui.error.whole", lang, name=name))
     return int(value)
 
 
@@ -144,7 +146,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
     decoder = gr.Dropdown(
         list(DRAFTERS), value=default, label=text("ui.form.decoder", lang), elem_id="decoder"
     )
-    about = gr.Markdown(summary(default), elem_classes="sv-about")
+    about = gr.Markdown(summary(default, lang), elem_classes="sv-about")
     model = _model(lang)
     with gr.Tabs():
         prompt_tab, prompt, pictures = _prompt(lang)
@@ -157,7 +159,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         )
     knobs, groups = [], []
     for name in DRAFTERS:
-        own, group = _knobs(name, advanced=False, visible=name == default)
+        own, group = _knobs(name, lang, advanced=False, visible=name == default)
         knobs += own
         groups.append((name, group, bool(own)))
     with gr.Row():
@@ -172,12 +174,12 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
     )  # fmt: skip
     with gr.Accordion(text("ui.form.more", lang), open=False):
         for name in DRAFTERS:
-            own, group = _knobs(name, advanced=True, visible=name == default)
+            own, group = _knobs(name, lang, advanced=True, visible=name == default)
             knobs += own
             groups.append((name, group, bool(own)))
     form = Form(
         decoder, model, prompt, prompt_tab, pictures, document, tokens, dtype, baseline,
-        tuple(knobs), tuple(groups), about, memory, forget,
+        tuple(knobs), tuple(groups), about, memory, forget, lang,
     )  # fmt: skip
     return form, run
 
@@ -217,18 +219,21 @@ def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox, PictureField]:
 
 
 def _knobs(
-    decoder: str, advanced: bool, visible: bool
+    decoder: str, lang: str, advanced: bool, visible: bool
 ) -> tuple[list[tuple[str, Knob, Any]], gr.Group]:
     mine = [k for k in knobs_of(DRAFTERS[decoder]) if k.advanced == advanced]
     with gr.Group(visible=visible and bool(mine)) as group:
-        made = [(decoder, knob, control(knob, f"knob-{decoder}-{knob.name}")) for knob in mine]
+        made = [
+            (decoder, knob, control(knob, f"knob-{decoder}-{knob.name}", lang)) for knob in mine
+        ]
     return made, group
 
 
-def control(knob: Knob, elem_id: str) -> Any:
+def control(knob: Knob, elem_id: str, lang: str = "en") -> Any:
     """The component for one knob, by its type and limits."""
     common: dict[str, Any] = {
-        "label": knob.name.replace("_", " "), "info": knob.help, "elem_id": elem_id
+        "label": knob.name.replace("_", " "), "info": sentence(knob.help, lang),
+        "elem_id": elem_id,
     }  # fmt: skip
     if isinstance(knob.default, bool):
         return gr.Checkbox(knob.default, **common)
@@ -252,6 +257,7 @@ def _as_given(payload: float) -> float:
     return payload
 
 
-def summary(decoder: str) -> str:
+def summary(decoder: str, lang: str = "en") -> str:
     """The first sentence of a drafter's documentation."""
-    return (inspect.getdoc(DRAFTERS[decoder]) or "").split("\n\n")[0].replace("\n", " ")
+    first = (inspect.getdoc(DRAFTERS[decoder]) or "").split("\n\n")[0].replace("\n", " ")
+    return sentence(first, lang)

@@ -60,9 +60,9 @@ def scope_of(visit: Visit) -> str:
     return visit.scope or text("ui.scope.default")
 
 
-def room(visit: Visit) -> str:
+def room(visit: Visit, lang: str = "en") -> str:
     """The scope of the next run; raises InputError when the tab keeps too many others."""
     scope, kept = scope_of(visit), visit.scopes.names()
     if scope not in kept and len(kept) >= MOST_SCOPES:
-        raise InputError(text("ui.error.scopes", most=MOST_SCOPES))
+        raise InputError(text("ui.error.scopes", lang, most=MOST_SCOPES))
     return scope

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio import events
 
-from specviz.catalog import text
+from specviz.catalog import LANGUAGES, text
 from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
@@ -19,7 +19,9 @@ from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
 from specviz.ui.inspect import Inspect
+from specviz.ui.languages import language_links, speak
 from specviz.ui.lengths import lengths_tab
+from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
 from specviz.ui.talk import GoOn
@@ -72,6 +74,15 @@ ASK_ON = f"""() => {{
 
 
 @dataclass(frozen=True)
+class Made:
+    """What the pages of all languages share."""
+
+    desk: Desk
+    recorded: tuple[Example, ...]
+    decode: Decode
+
+
+@dataclass(frozen=True)
 class Controls:
     """The left column."""
 
@@ -101,63 +112,78 @@ class Below:
         return [*self.plots, *self.kinds, self.facts]
 
 
-def build(lang: str = "en", recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
-    """The page, ready to launch; loads no weights. ``recorded``: the examples to offer."""
-    recorded = recorded or examples()
-    desk = Desk()
-    answers = Answers(desk, lang)
+def build(recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
+    """The page, ready to launch; loads no weights. ``recorded``: the examples to offer.
+
+    Every language has a page of its own, English at the address itself, another one behind it:
+    Gradio sends a browser the components of the page that it asks for, and no others.
+    """
+    made = Made(Desk(), recorded or examples(), decode())
     with gr.Blocks(
-        title=text("ui.title", lang), fill_width=True, analytics_enabled=False,
+        title=text("ui.title"), fill_width=True, analytics_enabled=False,
         delete_cache=(3600, 86400),
     ) as page:  # fmt: skip
-        visit = gr.State(Visit(), delete_callback=desk.forget)
-        with gr.Sidebar(width=300, open=False, elem_id="controls"):
-            controls = _controls(lang)
-        actions = Actions(desk, recorded, decode(), controls.form, lang)
-        status, stop, more, blank, own = _head(lang)
-        player = player_stage(answers.get_events, lang, elem_id="player")
-        with gr.Column(elem_classes="sv-below"):
-            inspect = Inspect(desk, recorded, lang)
-            below = _below(answers, inspect, lang)
-
-        shown = [player, below.gallery, below.takeaway, status]
-        summaries = {
-            "fn": actions.summaries, "inputs": visit,
-            "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
-        }  # fmt: skip
-        again = wire_panes(inspect, below.panes, visit, actions.failed, status, below.takeaway)
-        opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
-        opened.then(**summaries).then(**again)
-        page.unload(actions.close_page)
-        picked = below.gallery.click(actions.pick, visit, shown, **AT_ONCE)
-        picked.then(**summaries).then(**again)
-        handed = controls.upload.upload(actions.upload, [visit, controls.upload], shown, **AT_ONCE)
-        handed.then(**summaries).then(**again)
-        own.click(None, js=TOGGLE, **AT_ONCE)
-        GoOn(actions, controls.form.pictures).wire(
-            more, blank, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
-        )
-        asked = blank.click(lambda: FIRST_BLANK, None, below.whatif.change, **AT_ONCE)
-        asked.then(None, js=RUN_AGAIN, **AT_ONCE)
-        page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
-        ended = _wire_run(controls, stop, actions, visit, shown)
-        ended.then(**summaries).then(**again)
-        _wire_form(controls, actions, visit)
-        below.whatif.wire(
-            actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
-            [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
-        )  # fmt: skip
+        actions = _page(page, made, "en")
+        page.unload(actions.close_page)  # called for every page, so said once
         callers = Callers()
         events.api(
             generate(actions.decode, callers), api_name="generate",
-            api_description=text("ui.api", lang), **DEVICE,
+            api_description=text("ui.api"), **DEVICE,
         )  # fmt: skip
         events.api(
             clear_memory(callers), api_name="clear_memory", queue=False,
-            api_description=text("ui.api.clear", lang),
+            api_description=text("ui.api.clear"),
         )  # fmt: skip
+    for lang, name in LANGUAGES.items():
+        if lang != "en":
+            with page.route(name, lang, show_in_navbar=False):
+                _page(page, made, lang)
     built: gr.Blocks = page.queue(max_size=QUEUE)
     return built
+
+
+def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
+    """The page of one language, put into the blocks that are open now."""
+    desk, recorded = made.desk, made.recorded
+    answers = Answers(desk, lang)
+    visit = gr.State(Visit(), delete_callback=desk.forget)
+    with gr.Sidebar(width=300, open=False, elem_id="controls"):
+        controls = _controls(lang)
+    actions = Actions(desk, recorded, made.decode, controls.form, lang)
+    status, stop, more, blank, own = _head(lang)
+    player = player_stage(answers.get_events, lang, elem_id="player")
+    with gr.Column(elem_classes="sv-below"):
+        inspect = Inspect(desk, recorded, lang)
+        below = _below(answers, inspect, lang)
+    page.load(None, js=speak(lang), **AT_ONCE)
+
+    shown = [player, below.gallery, below.takeaway, status]
+    summaries = {
+        "fn": actions.summaries, "inputs": visit,
+        "outputs": [*below.summaries, controls.scope_line, status], **AT_ONCE,
+    }  # fmt: skip
+    again = wire_panes(inspect, below.panes, visit, actions.failed, status, below.takeaway)
+    opened = page.load(actions.open_page, visit, [visit, *shown], **AT_ONCE)
+    opened.then(**summaries).then(**again)
+    picked = below.gallery.click(actions.pick, visit, shown, **AT_ONCE)
+    picked.then(**summaries).then(**again)
+    handed = controls.upload.upload(actions.upload, [visit, controls.upload], shown, **AT_ONCE)
+    handed.then(**summaries).then(**again)
+    own.click(None, js=TOGGLE, **AT_ONCE)
+    GoOn(actions, controls.form.pictures).wire(
+        more, blank, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
+    )
+    asked = blank.click(lambda: FIRST_BLANK, None, below.whatif.change, **AT_ONCE)
+    asked.then(None, js=RUN_AGAIN, **AT_ONCE)
+    page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
+    ended = _wire_run(controls, stop, actions, visit, shown)
+    ended.then(**summaries).then(**again)
+    _wire_form(controls, actions, visit)
+    below.whatif.wire(
+        actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
+        [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
+    )  # fmt: skip
+    return actions
 
 
 def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button, gr.Button]:
@@ -168,6 +194,7 @@ def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button, gr.Butto
             f"<h1>{text('ui.title', lang)}<small>{text('ui.subtitle', lang)}</small></h1>",
             elem_classes="sv-brand",
         )
+        language_links(lang, elem_id="language")
         status = status_line(elem_id="status")
         stop = gr.Button(
             text("ui.stop", lang), visible=False, variant="stop", size="sm", elem_id="stop",

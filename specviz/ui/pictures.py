@@ -49,10 +49,11 @@ def seeing() -> list[str]:
     return [e.label for e in sorted(here, key=lambda e: e.kind == "toy")][:2]
 
 
-def check_sees(visit: Visit, model: str) -> None:
+def check_sees(visit: Visit, model: str, lang: str = "en") -> None:
     """Raises InputError when the next prompt takes pictures along and ``model`` cannot see."""
     if _shown(visit) and sees(model) is False:
-        raise InputError(text("ui.pictures.blind", model=model, labels=", ".join(seeing())))
+        labels = ", ".join(seeing())
+        raise InputError(text("ui.pictures.blind", lang, model=model, labels=labels))
 
 
 def _shown(visit: Visit) -> list[Given]:

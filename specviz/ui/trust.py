@@ -20,19 +20,19 @@ def only_labels() -> bool:
     return bool(os.environ.get("SPACE_ID")) and os.environ.get("SPECVIZ_MODELS") != "any"
 
 
-def check_model(name: str) -> None:
+def check_model(name: str, lang: str = "en") -> None:
     """Raises InputError for a model that leads nowhere, or that a public page does not offer."""
     labels = [entry.label for entry in registry.entries()]
     # Before anything looks at the disk: a visitor must not learn which folders there are.
     if only_labels() and name.strip() not in labels:
-        raise InputError(text("ui.error.model", labels=", ".join(labels)))
+        raise InputError(text("ui.error.model", lang, labels=", ".join(labels)))
     registry.find(name)
 
 
-def check_head(name: Any) -> None:
+def check_head(name: Any, lang: str = "en") -> None:
     """Raises InputError for a drafter head that a public page does not offer."""
     if only_labels() and str(name).strip() not in ("", *HEADS):
-        raise InputError(text("ui.error.head", labels=", ".join(HEADS)))
+        raise InputError(text("ui.error.head", lang, labels=", ".join(HEADS)))
 
 
 def check_trusted(trace: Trace, chosen: Any, head: Any, lang: str = "en") -> None:
@@ -46,8 +46,8 @@ def check_trusted(trace: Trace, chosen: Any, head: Any, lang: str = "en") -> Non
     trusted = [*labels, str(chosen or "").strip()]
     if model not in trusted and not registry.is_loaded(model):
         raise InputError(text("ui.whatif.stranger", lang, model=literal(model[:80])))
-    check_model(model)
+    check_model(model, lang)
     named = str(run.header.knobs.get(HEAD, "")).strip()
     if named not in ("", *HEADS, str(head or "").strip()):
         raise InputError(text("ui.whatif.stranger.head", lang, head=literal(named[:80])))
-    check_head(named)
+    check_head(named, lang)

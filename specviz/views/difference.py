@@ -36,7 +36,8 @@ def sentences(found: Comparison, lead: str, lang: str = "en") -> Iterator[str]:
         lost = len(found.lost)
         key = "compare.lost" if lost else "compare.lost.none"
         yield text(
-            "compare.result", lang, lead=lead, a=a, b=b, mended=len(found.mended),
+            "compare.result" if found.a.refused else "compare.result.none", lang,
+            lead=lead, a=a, b=b, mended=len(found.mended),
             refused=text("compare.refused", lang, count=found.a.refused),
             lost=text(key, lang, count=lost),
         )  # fmt: skip

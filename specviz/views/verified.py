@@ -64,7 +64,7 @@ def badge(
     own = [v for v in results if not digest or v.digest == digest]
     for verdict in results:
         if verdict not in own:
-            lines.append(text("verify.badge.other", lang, machine=verdict.machine))
+            lines.append(text("verify.badge.weights", lang, machine=verdict.machine))
             continue
         for dtype in dict.fromkeys(row.dtype for row in verdict.rows):
             lines += _badge(verdict, dtype, lang)

@@ -6,11 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from specviz.training.vlm_boards import page
 from specviz.training.vlm_charts import LABELS
 from specviz.training.vlm_draw import CELL, DOTS, PALETTE, SIDE, Style, draw, draw_plain, paint
 from specviz.training.vlm_scenes import FACTS_ROW, GRID, Scene, allowed, reserved, scene
 from specviz.training.vlm_shapes import FIGURES
+from specviz.training.vlm_signs import page
 from specviz.training.vlm_symbols import NUMBER, PLACES, SYMBOLS, WORDS, spelled
 
 KINDS = ("departures", "scores", "letters", "codes", "chart", "shapes")

@@ -14,6 +14,7 @@ from specviz.training.vlm_tower import (
     UNITS,
     Batch,
     Reader,
+    Said,
     batch_of,
     look,
     loss_of,
@@ -29,13 +30,24 @@ def reader() -> Reader:
 
 def test_cells_are_told_what_they_say_and_which_glyph_they_hold() -> None:
     made = scene(random.Random(1), "train", "scores")
-    symbols, glyphs = targets(made)
+    symbols, glyphs, heights, ranks = targets(made)
+    assert heights.max() == ranks.max() == -1
     line = made.lines[0]
     at = line.row * 16 + line.column
     assert SYMBOLS[symbols[at]] == made.symbols[line.row][line.column]
     assert [GLYPHS[g - 1] for g in glyphs[at : at + len(line.glyphs)]] == list(line.glyphs)
     assert symbols[240] == NUMBER[" score"] and glyphs[240] == 0
     assert (symbols >= 0).sum() == sum(bool(s) for row in made.symbols for s in row)
+
+
+def test_labels_know_the_heights_of_their_bars() -> None:
+    made = scene(random.Random(3), "train", "chart")
+    _, _, heights, ranks = targets(made)
+    sizes = [bar.height for bar in made.bars]
+    assert heights[heights >= 0].tolist() == pytest.approx(sizes)
+    found = ranks[ranks >= 0].tolist()
+    assert [found.index(0), found.index(1)] == [sizes.index(max(sizes)), sizes.index(min(sizes))]
+    assert sorted(found) == [0, 1] + [2] * (len(sizes) - 2)
 
 
 def test_a_few_steps_lower_the_loss(reader: Reader) -> None:
@@ -76,7 +88,7 @@ class Knowing(Reader):
     def tell(self, batch: Batch) -> None:
         self.batch = batch
 
-    def forward(self, pixels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, pixels: torch.Tensor) -> Said:
         symbols = self.batch.symbols
         said = torch.full((*symbols.shape, len(SYMBOLS)), -5.0)
         spoken = symbols >= 0
@@ -84,7 +96,8 @@ class Knowing(Reader):
         if self.wrong:  # one unit more speaks in the first cell of the first picture
             said[0, 0, 7] = 5.0
         seen = torch.nn.functional.one_hot(self.batch.glyphs, 1 + len(GLYPHS)).float()
-        return said, seen
+        ranks = torch.nn.functional.one_hot(self.batch.ranks.clamp(min=0), 3).float()
+        return Said(said, seen, self.batch.heights, ranks)
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -98,7 +111,7 @@ def test_a_look_counts_cells_and_whole_pictures(wrong: int, monkeypatch) -> None
 
     monkeypatch.setattr("specviz.training.vlm_tower.batch_of", told)
     found = look(knowing, 6, seed=3)
-    assert found.glyphs == 1.0
+    assert found.glyphs == found.ranks == 1.0
     if not wrong:
         assert found.said == found.silent == 1.0
         assert set(found.whole.values()) == {1.0}

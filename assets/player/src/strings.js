@@ -1,4 +1,4 @@
-// The catalogue: flat keys, {name} placeholders, plural forms as key.one, key.other, …
+// The catalogue: flat keys, {name} placeholders, plural forms as key.one, key.few, …
 
 export class Strings {
   constructor(map, lang = "en") {
@@ -12,14 +12,16 @@ export class Strings {
     return Object.hasOwn(this.map, key);
   }
 
+  /** The key of the form that the count `n` needs: CLDR's category, else the one for any number. */
+  keyOf(key, params) {
+    if (this.has(key) || typeof params?.n !== "number") return key;
+    const forms = [this.plural.select(params.n), "other", "many"];
+    return forms.map((form) => `${key}.${form}`).find((form) => this.has(form)) ?? key;
+  }
+
   template(key, params) {
-    if (this.has(key)) return this.map[key];
-    if (typeof params?.n === "number") {
-      const form = `${key}.${this.plural.select(params.n)}`;
-      if (this.has(form)) return this.map[form];
-      if (this.has(`${key}.other`)) return this.map[`${key}.other`];
-    }
-    return key;
+    const found = this.keyOf(key, params);
+    return this.has(found) ? this.map[found] : key;
   }
 
   /** The sentence as parts: strings, and whatever objects the placeholders were given. */

@@ -20,15 +20,8 @@ function value(context, param) {
 /** The nodes of a sentence {key, params}. */
 export function sentence(context, { key, params = {} }) {
   const shown = Object.fromEntries(Object.entries(params).map(([k, v]) => [k, value(context, v)]));
-  return context.strings.parts(keyOf(context, key, params), shown);
+  return context.strings.parts(context.strings.keyOf(key, params), shown);
 }
 
 /** A part of a sentence {say, params} that holds no tokens, as one string. */
 export const phrase = (context, { say, params }) => sentence(context, { key: say, params }).join("");
-
-/** The catalogue key that a plural sentence resolves to. */
-function keyOf({ strings }, key, params) {
-  if (strings.has(key) || typeof params.n !== "number") return key;
-  const form = `${key}.${strings.plural.select(params.n)}`;
-  return strings.has(form) ? form : `${key}.other`;
-}

@@ -63,8 +63,8 @@ function picture({ strings, model }, rows) {
       .map(([n, c]) => s("circle", { class: "timed", cx: x(n), cy: y(c), r: 2.6 })),
     s("path", { class: "here", d: `M${xy(rows, at)}V${HEIGHT - FOOT}` }),
     s("circle", { class: "here", cx: x(rows), cy: y(at), r: 4.6 }),
-    text("from", x(1), HEIGHT - 3, `1 ${strings.say("player.size.axis.one")}`),
-    text("to", WIDTH - 4, HEIGHT - 3, `${right} ${strings.say("player.size.axis.other")}`),
+    text("from", x(1), HEIGHT - 3, `1 ${strings.say("player.size.axis", { n: 1 })}`),
+    text("to", WIDTH - 4, HEIGHT - 3, `${right} ${strings.say("player.size.axis", { n: right })}`),
     text("to", WIDTH - 4, y(curve.at(right)) < 14 ? y(curve.at(right)) + 20 : y(curve.at(right)) - 6, strings.say("player.times", { value: strings.num(curve.at(right), 1) })),
   );
 }

@@ -1,0 +1,106 @@
+"""The page and the player in Russian, and the way from one language to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from player_traces import random_trace
+from playwright.sync_api import Page
+
+from specviz import catalog, player
+
+from .visitor import STATE, Enter, Visitor
+
+# Another page is a whole page to load, not an answer to wait for.
+LOADED = 60
+
+
+def place(visitor: Visitor) -> tuple[str, dict[str, list[str]]]:
+    """Path and query of the address."""
+    parts = urlsplit(visitor.page.url)
+    return parts.path, parse_qs(parts.query)
+
+
+def labels(visitor: Visitor) -> tuple[str, str, str]:
+    page = visitor.page
+    spoken = page.evaluate("document.documentElement.lang")
+    return spoken, page.locator("#own").inner_text(), page.locator("#language").inner_text()
+
+
+def test_an_address_that_asks_for_a_language_gets_it_with_run_and_step(enter: Enter) -> None:
+    russian = enter("?lang=ru&trace=odd&step=3")
+    assert place(russian) == ("/ru", {"trace": ["odd"], "step": ["3"]})
+    assert (russian.state()["run"], russian.state()["step"]) == ("example-odd", 2)
+    russian.wait("document.documentElement.lang === 'ru'")
+    assert labels(russian) == ("ru", "Запустить свой промпт", "English")
+    figures = russian.page.locator("#gallery .sv-card-figures").first
+    assert figures.inner_text().endswith("✓ тот же текст")
+
+
+def test_the_link_switches_mid_play_and_keeps_run_and_step(enter: Enter) -> None:
+    visitor = enter("?trace=odd&step=4")
+    assert labels(visitor)[1:] == ("Run your own prompt", "Русский")
+    visitor.page.locator("section.sv").press("Space")
+    visitor.wait(f"{STATE}.playing && {STATE}.step >= 3")
+    visitor.page.click("#language a")
+    visitor.page.wait_for_url("**/ru?**")
+    visitor.wait(f"{STATE}.events > 0", LOADED)
+    path, query = place(visitor)
+    assert path == "/ru" and query["trace"] == ["odd"]
+    state = visitor.state()
+    assert (state["run"], state["step"] + 1) == ("example-odd", int(query["step"][0]))
+    assert state["step"] >= 3 and not state["playing"]
+    visitor.page.go_back()
+    visitor.wait("document.documentElement.lang === 'en'", LOADED)
+    visitor.page.go_forward()
+    visitor.wait("document.documentElement.lang === 'ru'", LOADED)
+    visitor.page.click("#language a")
+    visitor.page.wait_for_url("**/?**")
+    visitor.wait(f"{STATE}.events > 0", LOADED)
+    assert visitor.state()["step"] == state["step"]
+
+
+def test_a_run_of_ones_own_stays_in_its_tab(visitor: Visitor) -> None:
+    visitor.fill("quick", "one two", 8)
+    visitor.to_end()
+    run = visitor.state()["run"]
+    with visitor.page.context.expect_page() as opened:
+        visitor.page.click("#language a")
+    other = Visitor(opened.value)
+    assert place(other) == ("/ru", {})
+    assert visitor.state()["run"] == run and not run.startswith("example-")
+
+
+def test_an_unknown_language_is_ignored(enter: Enter) -> None:
+    visitor = enter("?lang=xx&trace=odd")
+    assert place(visitor)[0] == "/" and visitor.state()["run"] == "example-odd"
+
+
+def test_the_exported_file_speaks_and_counts_in_russian(
+    open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.html"
+    path.write_text(player.export_html(random_trace(4, 12, 10), "ru", start_step=7), "utf-8")
+    page = open_page(path.as_uri(), offline=True)
+    assert page.evaluate("document.documentElement.lang") == "ru"
+    assert page.locator(".step-of").inner_text() == "шаг 8 из 12"
+    assert "тот же текст, что обычно" in page.locator(".head .badge").inner_text()
+    page.evaluate(
+        """() => {
+          const data = JSON.parse(document.getElementById('run').textContent);
+          const fresh = document.createElement('div');
+          document.getElementById('player').replaceWith(fresh);
+          window.it = SpecvizPlayer.mount(fresh, data.options);
+          it.load(data.payload);
+        }"""
+    )
+    said = []
+    for step in range(12):
+        page.evaluate("(step) => it.seekStep(step)", step)
+        tokens = page.evaluate("it.state().tokens")
+        count = catalog.text("player.count", "ru", n=tokens, count=tokens)
+        assert count in page.locator(".lanes").text_content()  # type: ignore[operator]
+        said.append(count.split()[1])
+    assert set(said) == {"токен", "токена", "токенов"}
