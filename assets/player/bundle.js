@@ -114,7 +114,7 @@ figure { margin: 0; display: grid; grid-template-rows: minmax(0, 1fr) auto; just
 figcaption { font-size: 0.82em; color: var(--quiet); line-height: 1.15; white-space: nowrap; }
 .photo { padding: 0; min-height: 0; height: 100%; border-radius: 6px; border: 1.5px solid var(--line); background: var(--chip); overflow: hidden; display: grid; grid-template: minmax(0, 1fr) / auto; cursor: zoom-in; position: relative; }
 .pictures img { display: block; height: 100%; min-height: 0; width: auto; max-width: 150px; min-width: 36px; object-fit: contain; }
-.several .frames { flex: 1 1 0; } .several .about { flex: none; }
+.pictures.several .frames { flex: 1 1 0; } .pictures.several .about { flex: none; }
 .many .photo { cursor: pointer; } .many .at .photo { border-color: var(--l3); outline: 2px solid var(--l3); outline-offset: -2px; cursor: zoom-in; } .many .at figcaption { color: var(--ink); font-weight: 650; }
 .pictures.several img { height: 78px; width: auto; max-width: 120px; max-height: none; }
 .many .photo { cursor: pointer; } .many .at .photo { border-color: var(--l3); box-shadow: inset 0 0 0 1.5px var(--l3); cursor: zoom-in; } .many .at figcaption { color: var(--ink); font-weight: 650; }
@@ -406,6 +406,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
 .projector .button-row { gap: 4px 8px; font-size: 18px; } .projector .swatch { font-size: 18px; width: 30px; height: 22px; }
 .projector .legend, .projector .lane-foot, .projector .level-foot, .projector .bar-label, .projector .quiet, .projector table, .projector .fact p { font-size: 18px !important; }
 .projector .pictures .about, .projector figcaption { font-size: 18px; line-height: 1.15; } .projector .pictures .notes, .projector.probed .pictures .line { display: none; }
+.projector.pictured .top { min-height: 184px; } .projector .pictures figcaption { display: none; } .projector.pictured .middle { height: clamp(300px, min(29cqw, 100vh - 398px), 700px); } .projector .pictures .seg { padding: 0 6px; } .projector .pictures .ways { display: none; }
 .projector .tok, .projector .flow { font-size: 24px; } .projector .memory .tok { font-size: 18px; }
 
 @container sv (min-width: 1500px) {
@@ -429,7 +430,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
   .middle { display: contents; }
   .head { order: 0; } .pictures, .lanes { order: 1; } .tree-panel { order: 2; grid-column: 1 / 3; height: 350px; }
   .wave-panel { order: 2; grid-column: 1 / 3; height: 400px; }
-  .pictures img { height: 124px; max-width: 30cqw; } .pictures .about { flex: 1 1 58%; } .pictures .frames { align-items: flex-start; } .photo { height: auto; }
+  .pictures.several .frames { flex: 0 1 auto; } .pictures img { height: 124px; max-width: 30cqw; } .pictures .about, .pictures.several .about { flex: 1 1 58%; } .pictures .frames { align-items: flex-start; } .photo { height: auto; }
   .sight-panel { order: 2; grid-column: 1 / 3; grid-row: auto; } .heads .memory { grid-row: auto; grid-column: 2; }
   .caption { order: 3; } .transport { order: 4; }
   .answer { order: 5; grid-column: 1; height: 340px; } .memory { order: 6; grid-column: 2; height: 340px; }
@@ -438,7 +439,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
 @container sv (max-width: 599px) {
   .inner { padding: 10px 10px 14px; }
   .pictures img, .pictures .several img { height: 92px; max-width: 40cqw; } .lightbox { bottom: auto; } .frames.large { flex: none; flex-direction: column; gap: 10px; } .large figure { flex: none; height: auto; width: 100%; } .large img { width: 100%; height: auto; max-height: 100vh; }
-  .panel.pictures.several { flex-direction: column; gap: 6px; } .several .frames { flex: none; }
+  .panel.pictures.several { flex-direction: column; gap: 6px; } .pictures.several .frames, .pictures.several .about { flex: none; }
   .sight-panel { height: auto; } .heads .memory { grid-column: 1 / 3; }
   .tree-panel { height: auto; } .answer, .memory { grid-column: 1 / 3; height: auto; }
   .stage { overflow: visible; flex: none; }
