@@ -81,7 +81,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "catalog", "pictures", "pixels", "probes", "probing", "training.raven_documents",
         "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
-    "training": {*PURE, "files", "models", "inputs", "pixels"},
+    "training": {
+        "", *PURE, "decoding", "drafters", "files", "models", "inputs", "pixels", "substitutes",
+    },
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",

@@ -24,7 +24,7 @@ from specviz.pixels import picture_of
 from specviz.trace import Finish, Prefill, Progress, Step, Trace
 from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import scene
-from tests.adversaries import RECAP, Poisoned, drafters, every_drafter, poisoned_snapshot
+from tests.adversaries import RECAP, Chain, Poisoned, drafters, every_drafter, poisoned_snapshot
 from tests.models import tiny_vision
 
 TOKENS = 96
@@ -88,7 +88,7 @@ def case(seed: int) -> tuple[Inputs, tuple[int, ...]]:
 
 @pytest.mark.parametrize("which", range(len(every_drafter())))
 def test_each_drafter_on_a_tiny_model_that_sees(which: int) -> None:
-    model, rounds = tiny(), 0
+    model = tiny()
     for seed in range(3):
         inputs, expected = case(seed)
         drafter = drafters(which, model, inputs.tokens, expected, seed)
@@ -96,8 +96,7 @@ def test_each_drafter_on_a_tiny_model_that_sees(which: int) -> None:
             drafter.restore(poisoned_snapshot(model, seed), model)  # type: ignore[arg-type]
         found, steps = answer(model, inputs, drafter, BUDGET, CURVES[(seed + which) % 3])
         assert found == expected
-        rounds += steps
-    assert rounds >= 3
+        assert steps >= 3 or isinstance(drafter, Chain)  # the oracle needs one
 
 
 def test_the_tiny_model_looks_at_the_picture() -> None:
@@ -106,8 +105,8 @@ def test_the_tiny_model_looks_at_the_picture() -> None:
     blind = tiny().encode([Message("user", "What does the board say?")])
     assert answer(tiny(), blind, create("recap"), BUDGET)[0] != expected
     swapped = Inputs(inputs.tokens, pixels=case(1)[0].pixels)
-    if [p.rows for p in swapped.pixels] == [p.rows for p in inputs.pixels]:
-        assert answer(tiny(), swapped, create("recap"), BUDGET)[0] != expected
+    assert [p.rows for p in swapped.pixels] == [p.rows for p in inputs.pixels]
+    assert answer(tiny(), swapped, create("recap"), BUDGET)[0] != expected
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

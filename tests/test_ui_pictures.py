@@ -101,6 +101,9 @@ def test_what_is_no_picture_is_said_and_the_others_are_kept(form: Form, tmp_path
     *_, last = take(form.pictures, visit, paths, "toy-signs")
     assert names(last) == ["red.png", *["blue.png"] * (MOST - 1)]
     assert last["said"] == f"A question may have {MOST} pictures: remove one first."
+    form.pictures.act(visit, "toy-signs", pressed(act="replace", which=0))
+    *_, last = take(form.pictures, visit, [file(tmp_path, "green")], "toy-signs")
+    assert (names(last), last["said"]) == (["green.png", *["blue.png"] * (MOST - 1)], ""), "no more"
 
 
 def test_one_is_replaced_or_removed_and_a_choice_that_was_given_up_changes_nothing(

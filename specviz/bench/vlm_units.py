@@ -34,6 +34,7 @@ class Read(Unit):
     shift: Shift
     places: tuple[Stand, ...]
     undrafted: Count
+    undrafted_dependent: Count
 
 
 class Answered(Unit):

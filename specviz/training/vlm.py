@@ -34,6 +34,7 @@ from specviz.training.vlm_language import (
     sequences,
 )
 from specviz.training.vlm_look import look as look_all
+from specviz.training.vlm_look import write
 from specviz.training.vlm_lora import Record, keep, optimizer, resume
 from specviz.training.vlm_packing import Template
 from specviz.training.vlm_scenes import scene
@@ -134,9 +135,13 @@ def ship(
 def look_at_model(
     count: Annotated[int, typer.Option(min=1, help="held-out pictures")] = 300,
     seed: int = 7,
+    out: Annotated[Path | None, typer.Option(help="file for the figures, JSON")] = None,
 ) -> None:
-    """Ask the shipped model about held-out pictures, also blank and mistaken ones."""
-    look_all(registry.load(LABEL, device="cpu", dtype="float32"), count, seed, typer.echo)
+    """Ask the shipped model about held-out pictures, also without showing them."""
+    model = registry.load(LABEL, device="cpu", dtype="float32")
+    found = look_all(model, count, seed, typer.echo)
+    if out is not None:
+        write(out, model, found, seed)
 
 
 def _reader(out: Path, rank: int) -> tuple[Reader, nn.ModuleDict, Record]:

@@ -2,27 +2,34 @@
 
 ``python -m specviz.training.vlm look``: one question for each picture, answered greedily. What has
 to be in the answer is counted fact by fact: lines of boards, colour and kind of figures, the
-tallest and the smallest bar. The same questions are asked with a blank picture, and with another
-one of the same kind: what is right then was guessed.
+tallest and the smallest bar. The same questions are asked with a blank picture, with its own tiles
+shuffled, and with another one of the same kind: what is right then was guessed.
 """
 
 from __future__ import annotations
 
-import io
+import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from PIL import Image
 
-from specviz.models.base import Message, Model, Picture, finish
-from specviz.models.session import chain
-from specviz.training.vlm_draw import SIDE, draw
+import specviz
+from specviz.decoding import decode
+from specviz.drafters import create
+from specviz.models.base import Message, Model, Picture
+from specviz.pixels import picture_of
+from specviz.substitutes import blank, shuffled
+from specviz.trace import Prefill, Step
+from specviz.training.vlm_draw import draw
 from specviz.training.vlm_scenes import Exchange, Scene, scene
 
 MOST = 128  # tokens of an answer
-GREY = (128, 128, 128)
 # What is asked about a picture of each kind: whose facts say how well it was seen.
 ASKED = {
     "departures": "lines", "scores": "score", "letters": "lines", "codes": "lines",
@@ -51,23 +58,46 @@ class Tally:
 
 
 def look(model: Model, count: int, seed: int, say: Callable[[str], None]) -> dict[str, Tally]:
-    """Ask about ``count`` held-out pictures: as they are, blank, and mistaken for one another."""
+    """Ask about ``count`` held-out pictures: as they are, blank, with their tiles shuffled, and
+    mistaken for one another."""
     rng = random.Random(seed)
     made = [scene(rng, "held-out") for _ in range(count)]
-    drawn = [draw(each, rng) for each in made]
+    drawn = [given(draw(each, rng)) for each in made]
     found = {}
     for name, pictures in (
         ("seen", drawn),
-        ("blank", [Image.new("RGB", (SIDE, SIDE), GREY)] * count),
+        ("blank", [blank(each) for each in drawn]),
+        ("shuffled", [shuffled(each) for each in drawn]),
         ("mistaken", _others(made, drawn)),
     ):
-        some = count if name == "seen" else max(1, count // 4)
-        found[name] = ask_all(model, made[:some], pictures[:some])
+        found[name] = ask_all(model, made, pictures)
         _say(name, found[name], say)
     return found
 
 
-def ask_all(model: Model, made: Sequence[Scene], pictures: Sequence[Image.Image]) -> Tally:
+def report(model: Model, found: dict[str, Tally], seed: int) -> str:
+    """What was found as JSON, with what it was found of."""
+    facts = {
+        "specviz": specviz.__version__, "model": model.label, "digest": model.digest,
+        "dtype": model.dtype, "machine": model.hardware, "seed": seed,
+        "shares": {
+            name: {aim: round(tally.share(kinds), 4) for aim, kinds in AIMS.items()}
+            for name, tally in found.items()
+        },
+        "counts": {
+            name: {part: dict(count) for part, count in vars(tally).items()}
+            for name, tally in found.items()
+        },
+    }  # fmt: skip
+    return json.dumps(facts, indent=1, sort_keys=True) + "\n"
+
+
+def write(path: Path, model: Model, found: dict[str, Tally], seed: int) -> None:
+    """Keep the report of a look."""
+    path.write_text(report(model, found, seed), encoding="utf-8")
+
+
+def ask_all(model: Model, made: Sequence[Scene], pictures: Sequence[Picture]) -> Tally:
     """The tally of one question about each scene, with the picture given beside it."""
     tally = Tally(Counter(), Counter(), Counter(), Counter())
     for about, picture in zip(made, pictures, strict=True):
@@ -81,31 +111,36 @@ def ask_all(model: Model, made: Sequence[Scene], pictures: Sequence[Image.Image]
 
 
 def facts_in(said: str, asked: Exchange) -> int:
-    """How many of the facts stand in an answer; a fact that is due twice has to be there twice."""
+    """How many of the facts stand in an answer as whole words; a fact that is due twice has to be
+    there twice."""
     due = Counter(asked.facts)
-    return sum(min(times, said.count(fact)) for fact, times in due.items())
+    return sum(
+        min(times, len(re.findall(rf"(?<!\w){re.escape(fact)}(?!\w)", said)))
+        for fact, times in due.items()
+    )
 
 
-def answer(model: Model, question: str, picture: Image.Image) -> str:
+def answer(model: Model, question: str, picture: Picture) -> str:
     """The greedy answer to a question about a picture."""
-    file = io.BytesIO()
-    picture.save(file, "PNG")
-    given = Picture("picture.png", file.getvalue(), *picture.size)
-    inputs = model.encode([Message("user", question, (given,))])
-    session = model.open()
-    try:
-        token = finish(session.prefill(inputs)).picks[-1]
-        tokens: list[int] = []
-        while token not in model.eos_ids and len(tokens) < MOST:
-            tokens.append(token)
-            token = session.verify(chain([token])).picks[0]
-            session.commit([0])
-    finally:
-        session.close()
-    return b"".join(map(model.token_bytes, tokens)).decode("utf-8", "replace")
+    inputs = model.encode([Message("user", question, (picture,))])
+    tokens: list[int] = []
+    with closing(decode(model, inputs, create("autoregressive"), MOST)) as events:
+        for event in events:
+            match event:
+                case Prefill():
+                    tokens.append(event.token)
+                case Step():
+                    tokens += event.emitted
+    kept = [t for t in tokens if t not in model.eos_ids]
+    return b"".join(map(model.token_bytes, kept)).decode("utf-8", "replace")
 
 
-def _others(made: Sequence[Scene], drawn: Sequence[Image.Image]) -> list[Image.Image]:
+def given(picture: Image.Image) -> Picture:
+    """A drawn picture as a person would hand it in."""
+    return picture_of(picture, "picture.png")
+
+
+def _others(made: Sequence[Scene], drawn: Sequence[Picture]) -> list[Picture]:
     """For every scene the picture of the next one of its kind."""
     by_kind: dict[str, list[int]] = {}
     for i, each in enumerate(made):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 import random
@@ -27,7 +28,7 @@ from specviz.bench.vlm_off import CELL, odd_pictures
 from specviz.bench.vlm_probes import answered, others
 from specviz.bench.vlm_prompts import KINDS, OFF, first_questions, held_out, prompts, sets
 from specviz.bench.vlm_rows import ABLATIONS, FLAT, HEADLINE
-from specviz.bench.vlm_units import UNITS, readings
+from specviz.bench.vlm_units import UNITS, Read, readings
 from specviz.models.base import Picture
 from specviz.models.toy_signs import sign
 from specviz.pixels import picture_of
@@ -237,6 +238,7 @@ def test_other_pictures_fill_cells_and_their_questions_are_nobody_elses() -> Non
 UNIT: dict[str, Any] = {
     "right": True,
     "readings": [{"kind": "blank", "tokens": 9, "changed": 1, "shift": 0.5, "undrafted": 2,
+                  "undrafted_dependent": 1,
                   "places": [{"step": 1, "position": 3, "rejected": True, "depends": False,
                               "shift": 0.25}]}],
 }  # fmt: skip
@@ -251,8 +253,9 @@ DAMAGE: list[Callable[[Any], object]] = [
 
 
 def test_a_kept_reading_comes_back_and_a_damaged_one_does_not_fit() -> None:
+    assert set(Read.model_fields) == {field.name for field in dataclasses.fields(Reading)}
     assert fits(UNITS, "pictures/a", UNIT)
-    assert readings(UNIT) == (Reading("blank", 9, 1, 0.5, (Stand(1, 3, True, False, 0.25),), 2),)
+    assert readings(UNIT) == (Reading("blank", 9, 1, 0.5, (Stand(1, 3, True, False, 0.25),), 2, 1),)
     for damage in DAMAGE:
         broken = copy.deepcopy(UNIT)
         damage(broken)

@@ -264,7 +264,7 @@ def test_two_tabs_do_not_see_each_others_pictures_and_a_reload_begins_anew(
 def test_the_endpoint_of_the_server_takes_a_picture(server: tuple[str, int]) -> None:
     data = base64.b64encode(sign("blue").png).decode()
     call = f"{server[0].rstrip('/')}/gradio_api/call/generate"
-    values = ["What does it say?", "recap", "toy-signs", 8, "auto", True, [data]]
+    values = ["What does it say?", "recap", "toy-signs", 8, "auto", True, [data], ""]
     asked = urllib.request.Request(
         call, json.dumps({"data": values}).encode(), {"Content-Type": "application/json"}
     )

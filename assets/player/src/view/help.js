@@ -35,6 +35,7 @@ const TERMS = [
   "margin",
   "age",
   "prefix_depth",
+  "depends",
   "applications",
 ];
 

@@ -1,19 +1,11 @@
 // The answer so far. Every token is laid out once; a seek only shows or hides, so nothing reflows.
-import { dependence, instead, probeAt, question, tally } from "../pictures.js";
-import { plain, textPieces, unitPieces } from "../text.js";
-import { h, pieceNodes, put, text } from "./dom.js";
-import { phrase, sentence } from "./say.js";
-import { term } from "./tooltip.js";
+import { dependence, instead, probeAt, tally } from "../pictures.js";
+import { plain, unitPieces } from "../text.js";
+import { askedNodes, otherwise } from "./asked.js";
+import { h, put, text } from "./dom.js";
+import { sentence } from "./say.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
-
-/** A text in one line of at most about `limit` characters, as pieces. */
-function flat(value, limit) {
-  const line = value.replace(/\s+/g, " ").trim();
-  return textPieces(line.length > limit * 1.1 ? line.slice(0, limit) + "…" : line).map((p) =>
-    p.kind === "space" ? { ...p, kind: "text", shown: " " } : p,
-  );
-}
 
 /** Visible where it matters: whitespace alone in its token, at its end, or more than one blank. */
 function matters(found, k) {
@@ -82,32 +74,10 @@ export class Text {
     const { strings, model } = this.player;
     text(this.heading, strings.say("player.answer"));
     this.box.setAttribute("aria-label", strings.say("player.answer"));
-    const asked = question(model);
-    put(this.prompt, this.#before(asked), this.#chips(asked), pieceNodes(flat(asked.text, 200)));
+    put(this.prompt, askedNodes(this.player));
     this.#grow();
     this.#legend();
     this.#depends();
-  }
-
-  /** What was said before this question, where it was not the first. */
-  #before({ before }) {
-    const { strings } = this.player;
-    const n = before.filter((m) => m.role === "user").length;
-    if (!n) return null;
-    const lines = () =>
-      before.slice(-6).map((m) => strings.say(`player.before.${m.role}`, { text: plain(flat(m.text, 160)) }));
-    return [term(this.player, "before", strings.say("player.before", { n }), lines), " "];
-  }
-
-  /** Pictures are one thing in the prompt, however many tokens stand for them. */
-  #chips({ pictures, earlier }) {
-    if (!pictures.length) return null;
-    const { strings } = this.player;
-    const n = pictures.reduce((sum, p) => sum + p.tokens, 0);
-    const params = { k: pictures[0].k, last: pictures.at(-1).k, n, tokens: strings.num(n) };
-    const chip = strings.say(`player.picture.chip${pictures.length > 1 ? "s" : ""}`, params);
-    const after = earlier ? ` ${strings.say("player.picture.earlier")} ` : " ";
-    return [h("span", { class: "pc picture" }, chip), after];
   }
 
   /** Frame the tokens in whose place the model would say another one. */
@@ -292,30 +262,8 @@ export class Text {
     tooltip.show(event.target.closest(".t"), [
       plain(model.look(token.id)),
       strings.say(`player.origin.${token.source}`),
-      ...this.#otherwise(i),
+      ...otherwise(this.player, i),
       strings.say("player.token_where", { n: i + 1, step: token.step + 1, id: token.id }),
     ]);
-  }
-
-  /** What the model would have said here with the other picture. */
-  #otherwise(i) {
-    const { strings, model, probe } = this.player;
-    const found = dependence(probeAt(model, probe), i);
-    if (!found) return [];
-    const what = phrase(this.player, instead(model, probeAt(model, probe)));
-    const shown = (id) => plain(model.look(id));
-    return [
-      strings.say(found.changed ? "player.probe.changed" : "player.probe.same", {
-        instead: what,
-        pick: shown(found.pick),
-        kept: shown(found.kept),
-      }),
-      strings.say("player.probe.shift", {
-        token: shown(model.tokens[i].id),
-        before: strings.prob(Math.exp(Math.min(0, found.keptLogp))),
-        after: strings.prob(Math.exp(Math.min(0, found.logp))),
-        shift: `${found.shift < 0 ? "−" : "+"}${strings.num(Math.abs(found.shift), 2)}`,
-      }),
-    ];
   }
 }
