@@ -89,6 +89,30 @@ def test_pictures_are_opened_at_once_and_go_into_the_job(form: Form, tmp_path: P
     assert form.job(Visit(), values(form)).pictures == ()
 
 
+def test_a_run_does_not_leave_without_a_picture_that_is_still_being_opened(
+    form: Form, tmp_path: Path
+) -> None:
+    visit, field, path = Visit(), form.pictures, file(tmp_path, "red")
+    awaited = "^A picture is still being opened: wait a moment, then press Run again.$"
+    field.coming(visit, [path])  # it waits for others that are being opened
+    with pytest.raises(InputError, match=awaited):
+        form.job(visit, values(form))
+    going = field.take(visit, [path], "toy-signs")
+    next(going)
+    with pytest.raises(InputError, match=awaited):
+        form.job(visit, values(form))
+    next(going)  # the tray shows it
+    assert [p.digest for p in form.job(visit, values(form)).pictures] == [sign("red").digest]
+
+    field.coming(visit, path)
+    field.lost(visit)  # the queue was full
+    assert form.job(visit, values(form)).pictures == (visit.pictures[0].picture,)
+    ended = field.take(visit, [path], "toy-signs")
+    next(ended)
+    ended.close()  # type: ignore[attr-defined]
+    assert visit.opening == []
+
+
 def test_what_is_no_picture_is_said_and_the_others_are_kept(form: Form, tmp_path: Path) -> None:
     bad = tmp_path / "notes.png"
     bad.write_text("no picture", "utf-8")
