@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -123,9 +124,12 @@ def load(
             problem = entry.problem()
             if problem is not None:
                 raise Unsupported(problem)
-            if entry.large:
-                _let_go(entry)
-            room.check(entry, device, wanted, dtype)
+            # What must go may only go for a model that then fits.
+            others = _in_the_way(key) if entry.large else {}
+            room.check(entry, device, wanted, dtype, sum(others.values()))
+            if others:
+                _let_go(others)
+                room.check(entry, device, wanted, dtype)
             model = entry.load(device, dtype)
             if packed and isinstance(model, Packable):
                 model.pack()
@@ -136,12 +140,30 @@ def load(
         return model
 
 
-def _let_go(entry: Entry) -> None:
-    """Forget the other large models: two of them seldom fit beside one another."""
-    mine = entry.label.partition("@")[0]  # the same weights, however many iterations they run
+def _in_the_way(key: Key) -> dict[Key, float]:
+    """The large models other than that of ``key`` and the GB that each would leave to it: two of
+    them seldom fit beside one another, be it the same one in two dtypes."""
+
+    def weights(key: Key) -> Key:  # the same ones, however many iterations they run
+        return (key[0].partition("@")[0], *key[1:])
+
     with _guard:
-        for key in [k for k in _loaded if k in _large and k[0].partition("@")[0] != mine]:
-            del _loaded[key]
+        others = {k: m for k, m in _loaded.items() if k in _large and weights(k) != weights(key)}
+    found, counted = dict.fromkeys(others, 0.0), set()
+    for other, model in others.items():
+        # The memory of the machine helps a GPU too, that of another GPU does not.
+        near = other[1] in ("cpu", key[1])
+        if near and weights(other) not in counted:
+            counted.add(weights(other))
+            found[other] = room.taken(find(other[0]), other[2], model)
+    return found
+
+
+def _let_go(keys: Iterable[Key]) -> None:
+    """Forget these large models."""
+    with _guard:
+        for key in keys:
+            _loaded.pop(key, None)
             _large.discard(key)
     room.release()
 
