@@ -16,14 +16,13 @@ from pathlib import Path
 from PIL import Image, ImageOps
 
 from specviz.inputs import shown_name
-from specviz.models.base import InputError, Picture
+from specviz.models.base import MOST_RATIO, InputError, Picture
 from specviz.picture_modes import to_rgb
 
 BYTES = 32 * 2**20
 PIXELS = 64_000_000
 LONGEST = 2048  # pixels of the longer side that is kept: more than any model here reads
 LEAST = 28  # of the shorter side: the largest patch of any model here
-MOST_RATIO = 200  # of the sides; beyond it nothing of the short one would be left
 TURNED = {
     2: "Mirrored as its EXIF says.",
     **dict.fromkeys((3, 6, 8), "Turned upright as its EXIF says."),
