@@ -166,6 +166,22 @@ def test_a_model_that_cannot_see_is_said_with_the_way_out_and_nothing_is_lost(
     )  # fmt: skip
 
 
+def test_what_photos_need_is_said_beside_the_model_that_reads_none(
+    form: Form, tmp_path: Path
+) -> None:
+    field, visit = form.pictures, Visit()
+    said = (
+        "smol-boards reads boards, charts and shapes that a program drew, and photos are beyond "
+        "it: for those choose a model from the hub, such as smolvlm-256m, smolvlm-500m, "
+        "smolvlm-2.2b, qwen2.5-vl-3b."
+    )
+    empty = json.loads(field.chosen(visit, "smol-boards")[0])["said"]
+    assert empty == f"Add a picture, paste one, or drop one on the prompt. {said}"
+    *_, last = take(field, visit, [file(tmp_path, "red")], "smol-boards")
+    assert (last["kind"], last["said"]) == ("", said)
+    assert json.loads(field.chosen(visit, "smolvlm-256m")[0])["said"] == ""
+
+
 def test_a_sample_brings_its_question_unless_somebody_wrote_one(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

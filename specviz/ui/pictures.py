@@ -49,6 +49,12 @@ def seeing() -> list[str]:
     return [e.label for e in sorted(here, key=lambda e: e.kind == "toy")][:2]
 
 
+def _readers() -> str:
+    """Labels of hub models that read photos, and that nobody needs a GPU for."""
+    image = [e for e in registry.entries() if e.kind == "image" and not e.slow]
+    return ", ".join(e.label for e in image if e.label != registry.BOARDS)
+
+
 def check_sees(visit: Visit, model: str, lang: str = "en") -> None:
     """Raises InputError when the next prompt takes pictures along and ``model`` cannot see."""
     if _shown(visit) and sees(model) is False:
@@ -111,11 +117,13 @@ class PictureField:
             said = text("ui.pictures.text_only", self.lang, model=name)
         elif not wrong and not visit.pictures and not visit.talk:
             said = text("ui.pictures.hint", self.lang)
+        if name == registry.BOARDS and not busy:
+            said = f"{said} {text('ui.pictures.photos', self.lang, model=name, labels=_readers())}"
         offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
         earlier = len(visit.talk.thumbs) if visit.talk else 0
         shown = [_card(g, i < earlier, self.lang) for i, g in enumerate(_shown(visit))]
         talk = "" if visit.talk is None else text("ui.talk", self.lang, count=visit.talk.turns)
-        return contents(shown, said, kind, offers, talk, monotonic())
+        return contents(shown, said.strip(), kind, offers, talk, monotonic())
 
     @staticmethod
     def coming(visit: Visit, paths: list[str] | str | None) -> None:
