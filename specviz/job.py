@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,14 +78,13 @@ class Job:
 
     def carried(self) -> Snapshot | None:
         """The memory that was handed in, as far as this turn may see it: the levels that know their
-        context go on in a later turn of the very talk that filled them, and nowhere else."""
+        context go on in the turn that follows the very talk that filled them, and nowhere else."""
         if self.memory is None or not self.memory.deeper:
             return self.memory
-        if self.history:
-            first = self.history[0]
-            digests = [picture.digest for picture in first.pictures]
-            if self.memory.talk == talk(self.system, first.text, digests):
-                return self.memory
+        before = [("system", self.system or "", ())] if self.system else []
+        turns = [(m.role, m.text, [p.digest for p in m.pictures]) for m in self.history]
+        if self.history and self.memory.talk == talk([*before, *turns]):
+            return self.memory
         return replace(self.memory, deeper=(), talk="")
 
     def _turns(self, text: str) -> tuple[Message, ...]:
@@ -93,11 +92,11 @@ class Job:
         return (*system, *self.history, Message("user", text, self.pictures))
 
 
-def talk(system: str | None, text: str, pictures: Sequence[str]) -> str:
-    """16 hex digits that name a talk by how it began: its first question and the digests of the
-    ``pictures`` in it."""
-    begun = json.dumps([system or "", text, list(pictures)])
-    return hashlib.sha256(begun.encode()).hexdigest()[:16]
+def talk(turns: Iterable[tuple[str, str, Sequence[str]]]) -> str:
+    """16 hex digits that name a talk by all that was said in it so far: role, text and digests of
+    the pictures of each of its ``turns``, the system prompt first. Another answer, another talk."""
+    said = json.dumps([[role, text, list(pictures)] for role, text, pictures in turns])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def check_talk(history: Sequence[Message]) -> None:

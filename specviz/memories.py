@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from specviz.drafters import create
 from specviz.drafters.memory import Snapshot
@@ -20,18 +21,25 @@ class MemoryKeeper:
         self._job = job
         self._drafter = create(job.decoder, job.knobs)
         self._begun = False
-        self._talk = ""
+        self._turns: list[tuple[str, str, list[str]]] = []
+        self._emitted: list[int] = []
+        self._pieces: dict[int, str] = {}
+        self._silent: set[int] = set()
 
     def add(self, event: Event) -> None:
         """Fold an event of the decoder's run; others change nothing."""
+        self._pieces |= event.pieces
+        self._silent |= set(event.specials)
         if event.role != "decoder" or not isinstance(event, (Header, Prefill, Step)):
             return
         if isinstance(event, Header):
             self._begun = True
-            self._talk = talk_of(event)
+            self._turns, self._emitted = _asked(event), []
             memory = self._job.carried()
             if memory is not None and self._drafter.persistent:
                 self._drafter.restore(memory, event)
+        else:
+            self._emitted += event.emitted if isinstance(event, Step) else [event.token]
         self._drafter.fold(event)
 
     def snapshot(self) -> Snapshot | None:
@@ -41,18 +49,21 @@ class MemoryKeeper:
         found: Snapshot | None = self._drafter.snapshot()
         if found is None:
             return None
-        return replace(found, scope=self._job.scope, talk=self._talk if found.deeper else "")
+        return replace(found, scope=self._job.scope, talk=self._talk() if found.deeper else "")
+
+    def _talk(self) -> str:
+        """The name of the talk up to here, with the answer as its next turn has it."""
+        if not any(role == "user" for role, _, _ in self._turns):
+            return ""
+        said = "".join(self._pieces.get(t, "") for t in self._emitted if t not in self._silent)
+        answer = said.encode("latin-1").decode("utf-8", "replace")
+        return talk([*self._turns, ("assistant", answer, ())])
 
 
-def talk_of(header: Header) -> str:
-    """The name of the talk that a run with this header is a turn of."""
-    at = next((i for i, turn in enumerate(header.messages) if turn.role == "user"), None)
-    if at is None:
-        return ""
-    first = header.messages[at]
-    before = header.messages[:at]
-    digests = [used.digest for used in header.pictures[: first.pictures]]
-    return talk(before[0].text if before else None, first.text, digests)
+def _asked(header: Header) -> list[tuple[str, str, list[str]]]:
+    """Role, text and digests of the pictures of each turn that a run was given."""
+    digests = iter(used.digest for used in header.pictures)
+    return [(m.role, m.text, list(islice(digests, m.pictures))) for m in header.messages]
 
 
 class Scopes:

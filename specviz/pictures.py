@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
 
 from specviz.inputs import shown_name
-from specviz.models.base import InputError, Picture
+from specviz.models.base import MOST_RATIO, InputError, Picture
 from specviz.picture_modes import to_rgb
 from specviz.pixels import png_of
 
@@ -24,7 +25,6 @@ BYTES = 32 * 2**20
 PIXELS = 64_000_000
 LONGEST = 2048  # pixels of the longer side that is kept: more than any model here reads
 LEAST = 28  # of the shorter side: the largest patch of any model here
-MOST_RATIO = 200  # of the sides; beyond it nothing of the short one would be left
 TURNED = {
     2: "Mirrored as its EXIF says.",
     **dict.fromkeys((3, 6, 8), "Turned upright as its EXIF says."),
@@ -96,6 +96,9 @@ OTHER = (
     (4, (b"ftyp", b"moov"), "a video: give one frame of it as a PNG"),
     (0, (b"PK\x03\x04", b"\x1f\x8b"), "a packed file: unpack it first"),
 )
+
+# Pillow warns of what is refused here anyway, by stricter limits and in a sentence.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 def open_picture(source: str | Path | bytes, name: str = "") -> Picture:
@@ -259,7 +262,11 @@ def _upright(rgb: Image.Image, image: Image.Image) -> Image.Image:
 
 
 def _first_of_many(image: Image.Image) -> list[str]:
-    if not getattr(image, "is_animated", False):
+    try:
+        several = getattr(image, "is_animated", False)
+    except Exception:  # counting reads on to the second frame, which may be cut; the first is whole
+        several = False
+    if not several:
         return []
     if image.format in ("TIFF", "MPO", "HEIF"):
         return ["Only the first of its pictures is used."]

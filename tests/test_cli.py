@@ -529,8 +529,9 @@ def test_models_names_every_label(capsys: pytest.CaptureFixture[str]) -> None:
     models, heads = printed.split("\n\n")
     labels = [line.split()[0] for line in models.splitlines() if not line.startswith(" ")]
     assert labels == [
-        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125", "toy",
-        "toy-signs",
+        "smollm2-135m", "smollm2-135m-hub", "tiny-raven", "smol-boards", "huginn-0125",
+        "smolvlm-256m", "smolvlm-500m", "smolvlm-2.2b", "qwen2.5-vl-3b", "qwen2.5-vl-7b",
+        "llava-1.6-mistral-7b", "llava-1.6-vicuna-7b", "toy", "toy-signs",
     ]  # fmt: skip
     assert "Apache-2.0" in printed
     told = [line.strip() for line in models.splitlines() if "drafter head" in line]

@@ -167,6 +167,21 @@ def test_models_say_whether_they_read_pictures(capsys: pytest.CaptureFixture[str
     assert own and "reads pictures" not in own[0].split("\ntoy-signs")[0]
 
 
+def test_models_say_what_they_need(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["models"]) == 0
+    blocks = f"\n{capsys.readouterr().out}".split("https://huggingface.co/Qwen/Qwen2.5-VL-7B")
+    lines = [line.strip() for line in blocks[1].splitlines()]
+    assert lines[2] == (
+        "bfloat16 on cpu, about 17.6 GB of memory; bfloat16 on cuda, about 17.6 GB of memory; "
+        "needs a GPU unless --device cpu is given"
+    )
+    small = [line.strip() for line in blocks[0].split("\nsmolvlm-256m")[1].splitlines()]
+    assert small[3] == (
+        "float32 on cpu, about 2.0 GB of memory; bfloat16 on cuda, about 1.5 GB of memory"
+    )
+    assert "\n                   float64 on cpu\n" in blocks[1].split("\ntoy ")[1]
+
+
 def test_whatif_repeats_a_run_with_its_picture(
     first: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
+from specviz.drafters.memory import Snapshot
 from specviz.jobs import Job
 from specviz.memories import MemoryKeeper, Scopes
 from specviz.models.toy_signs import sign
@@ -141,6 +142,26 @@ def test_clear_is_one_press(fresh: list[StoredEvent]) -> None:
 
 # The API
 
+SESSION = (
+    "Nothing was kept under this session before: send the same session_hash with every call to "
+    "use a scope again."
+)
+
+
+def kept(job: Job) -> Snapshot | None:
+    scopes = Scopes()
+    made(job, scopes)
+    return scopes.get(job)
+
+
+def test_a_scope_without_a_session_that_lasts_is_said() -> None:
+    calls = Calls()
+    assert calls.generate("a", "x")["notes"] == [SESSION]
+    assert calls.generate("a", "x")["notes"] == []
+    assert calls.generate("another", "")["notes"] == []
+    assert calls.clear("another", "x") == {"cleared": {}, "kept": [], "notes": [SESSION]}
+    assert calls.clear("a")["notes"] == []
+
 
 class Calls:
     """Two endpoints, one server, several callers; the events of the last run."""
@@ -191,7 +212,7 @@ def test_callers_and_scopes_are_kept_apart_and_cleared_by_one_call() -> None:
     assert calls.hits > 10, "somebody else's was not touched"
     left = calls.clear("a")
     assert left["kept"] == [] and left["cleared"]["x"] == left["cleared"]["y"] > 20
-    assert calls.clear("a") == {"cleared": {}, "kept": []}
+    assert calls.clear("a") == {"cleared": {}, "kept": [], "notes": [SESSION]}
     calls.generate("a", "y")
     assert calls.hits == 0
 
@@ -199,12 +220,21 @@ def test_callers_and_scopes_are_kept_apart_and_cleared_by_one_call() -> None:
 def test_what_the_server_remembers_for_callers_has_an_end(monkeypatch: Any) -> None:
     callers = Callers()
     first: Any = SimpleNamespace(session_hash="0")
-    mine = callers.scopes(first)
-    for i in range(1, MOST_CALLERS):
-        callers.scopes(SimpleNamespace(session_hash=str(i)))  # type: ignore[arg-type]
+    mine, snapshot = callers.scopes(first, "s"), kept(SECRET)
+    mine.put(SECRET, snapshot)
+    # Whoever names no scope takes nobody's place, and of the others those without rows go first.
+    for i in range(3 * MOST_CALLERS):
+        callers.scopes(SimpleNamespace(session_hash=f"plain {i}"))  # type: ignore[arg-type]
+    for i in range(2 * MOST_CALLERS):
+        callers.scopes(SimpleNamespace(session_hash=f"empty {i}"), "s")  # type: ignore[arg-type]
     assert callers.scopes(first) is mine
-    callers.scopes(SimpleNamespace(session_hash="one more"))  # type: ignore[arg-type]
+    for i in range(1, MOST_CALLERS):
+        callers.scopes(SimpleNamespace(session_hash=str(i)), "s").put(SECRET, snapshot)  # type: ignore[arg-type]
+    assert callers.scopes(first) is mine
+    one_more: Any = SimpleNamespace(session_hash="one more")
+    callers.scopes(one_more, "s").put(SECRET, snapshot)
     assert callers.scopes(first) is mine, "whoever was silent for longest went"
+    assert callers.scopes(SimpleNamespace(session_hash="1")).names() == set()  # type: ignore[arg-type]
     monkeypatch.setattr(mine, "names", lambda: {str(i) for i in range(MOST_SCOPES)})
     with pytest.raises(gr.Error, match="scopes"):
         generate(jobs.run, callers)("This is", model="toy", scope="new", request=first)

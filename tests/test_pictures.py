@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import struct
+import subprocess
 import sys
 import types
 import zlib
@@ -567,3 +569,34 @@ def test_the_png_of_a_recording_is_checked_as_strictly() -> None:
     for raw in others:
         with pytest.raises(InputError, match=r"^picture 1 .*\.$"):
             check_png(raw, "picture 1")
+
+
+def test_an_animation_that_is_cut_anywhere_is_read_or_refused() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (2, 30, 30), dtype=np.uint8)
+    first, second = (Image.fromarray(frame, "L").convert("P") for frame in noise)
+    raw = file(first, "GIF", save_all=True, append_images=[second])
+    told = []
+    for end in range(len(raw) // 4, len(raw), 3):
+        try:
+            told.append(open_picture(raw[:end], "a.gif").width)
+        except InputError as error:
+            told.append(0)
+            assert "a.gif" in str(error)
+    assert set(told) == {0, 30}
+    assert open_picture(raw, "a.gif").notes == ("Only the first frame of its animation is used.",)
+
+
+def test_a_refused_giant_leaves_no_warning_behind(tmp_path: Path) -> None:
+    giant = file(Image.new("1", (11_000, 11_000)), "PNG")
+    (tmp_path / "giant.png").write_bytes(giant)
+    script = (
+        "from specviz.models.base import InputError\n"
+        "from specviz.pictures import open_picture\n"
+        "try: open_picture('giant.png')\n"
+        "except InputError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )  # fmt: skip
+    assert "11000" in done.stdout.replace(" ", "") and done.stderr == ""

@@ -90,6 +90,30 @@ def test_pictures_are_opened_at_once_and_go_into_the_job(form: Form, tmp_path: P
     assert form.job(Visit(), values(form)).pictures == ()
 
 
+def test_a_run_does_not_leave_without_a_picture_that_is_still_being_opened(
+    form: Form, tmp_path: Path
+) -> None:
+    visit, field, path = Visit(), form.pictures, file(tmp_path, "red")
+    awaited = "^A picture is still being opened: wait a moment, then press Run again.$"
+    field.coming(visit, [path])  # it waits for others that are being opened
+    with pytest.raises(InputError, match=awaited):
+        form.job(visit, values(form))
+    going = field.take(visit, [path], "toy-signs")
+    next(going)
+    with pytest.raises(InputError, match=awaited):
+        form.job(visit, values(form))
+    next(going)  # the tray shows it
+    assert [p.digest for p in form.job(visit, values(form)).pictures] == [sign("red").digest]
+
+    field.coming(visit, path)
+    field.lost(visit)  # the queue was full
+    assert form.job(visit, values(form)).pictures == (visit.pictures[0].picture,)
+    ended = field.take(visit, [path], "toy-signs")
+    next(ended)
+    ended.close()  # type: ignore[attr-defined]
+    assert visit.opening == []
+
+
 def test_what_is_no_picture_is_said_and_the_others_are_kept(form: Form, tmp_path: Path) -> None:
     bad = tmp_path / "notes.png"
     bad.write_text("no picture", "utf-8")
@@ -144,6 +168,22 @@ def test_a_model_that_cannot_see_is_said_with_the_way_out_and_nothing_is_lost(
     assert (model, names(json.loads(tray)), json.loads(tray)["kind"]) == (
         "toy-signs", ["red.png"], "",
     )  # fmt: skip
+
+
+def test_what_photos_need_is_said_beside_the_model_that_reads_none(
+    form: Form, tmp_path: Path
+) -> None:
+    field, visit = form.pictures, Visit()
+    said = (
+        "smol-boards reads boards, charts and shapes that a program drew, and photos are beyond "
+        "it: for those choose a model from the hub, such as smolvlm-256m, smolvlm-500m, "
+        "smolvlm-2.2b, qwen2.5-vl-3b."
+    )
+    empty = json.loads(field.chosen(visit, "smol-boards")[0])["said"]
+    assert empty == f"Add a picture, paste one, or drop one on the prompt. {said}"
+    *_, last = take(field, visit, [file(tmp_path, "red")], "smol-boards")
+    assert (last["kind"], last["said"]) == ("", said)
+    assert json.loads(field.chosen(visit, "smolvlm-256m")[0])["said"] == ""
 
 
 def test_a_sample_brings_its_question_unless_somebody_wrote_one(

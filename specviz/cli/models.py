@@ -9,6 +9,7 @@ import typer
 from specviz.catalog import text
 from specviz.cli.command import command
 from specviz.models import heads, registry
+from specviz.models.registry import Entry
 from specviz.views.terminal import literal
 from specviz.views.verified import badge
 
@@ -36,6 +37,7 @@ def _list() -> None:
         typer.echo(f"{'':18} {entry.source}")
         state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
         typer.echo(f"{'':18} {entry.problem() or text(state)}")
+        typer.echo(f"{'':18} {_needs(entry)}")
         if "image" in entry.supports:
             typer.echo(f"{'':18} {text('cli.model.image')}")
         for line in badge(registry.results(entry.label), entry.digest(), entry.dtypes):
@@ -48,6 +50,17 @@ def _list() -> None:
         typer.echo(f"  {_head(head)}")
         for target in head.targets:
             typer.echo(f"    {target}")
+
+
+def _needs(entry: Entry) -> str:
+    """The number format on each device and the memory that it takes, as far as that is known, and
+    whether a CPU has to be asked for."""
+    found = []
+    for device, dtype in entry.dtypes.items():
+        need = registry.needed(entry, dtype)
+        key = "cli.model.memory" if need else "cli.model.dtype"
+        found.append(text(key, device=device, dtype=dtype, need=f"{need:.1f}"))
+    return "; ".join([*found, *([text("cli.model.slow")] if entry.slow else [])])
 
 
 def _head(head: heads.Head) -> str:

@@ -69,23 +69,14 @@ def run_command(
 ) -> None:
     refuse_sampling(temperature=temperature, top_p=top_p, top_k=top_k, seed=seed)
     job = jobs.Job(
-        model=model,
-        decoder=decoder,
-        system=system,
-        knobs=knob_settings(knob or []),
-        max_new_tokens=max_new_tokens,
-        device=device,
-        dtype=dtype,
-        packed=packed,
-        baseline=baseline,
-        scope=scope,
-    )
+        model=model, decoder=decoder, system=system, knobs=knob_settings(knob or []),
+        max_new_tokens=max_new_tokens, device=device, dtype=dtype, packed=packed,
+        baseline=baseline, scope=scope,
+    )  # fmt: skip
     job = with_cut(_asked(job, prompt, document, question), cut, context)
     job = with_pictures(job, image or ())
     if after is not None:
-        source = options.get_parameter_source("model")
-        chosen = source is not None and source.name != "DEFAULT"
-        job = with_talk(job, after, model if chosen else None)
+        job = with_talk(job, after, model if _chosen(options, "model") else None)
     if memory is not None:
         job = with_memory(job, memory)
     for path, endings in ((output, TRACE_ENDINGS), (memory, ())):
@@ -95,6 +86,12 @@ def run_command(
         typer.echo(json.dumps(terminal.run_object(trace), ensure_ascii=False))
         return
     _show(trace, output)
+
+
+def _chosen(options: typer.Context, name: str) -> bool:
+    """Whether somebody gave an option, be it with its default."""
+    source = options.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _asked(

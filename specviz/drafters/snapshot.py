@@ -49,7 +49,7 @@ class Snapshot:
     Of the single-token level: ``tokens`` int32 [n]; ``ids`` int32 [n, k]; ``logps`` int32 [n, k] in
     1e-4 nats; ``entropies`` int32 [n] in 1e-4; ``accepted`` int32 [n], 1 where the writer's branch
     was. ``deeper``: the levels of two and three tokens, where they are kept over the turns of a
-    talk, and ``talk`` that talk (see ``Job.talk``): they are for its next turn alone. ``model``:
+    talk, and ``talk`` that talk (see ``job.talk``): they are for its next turn alone. ``model``:
     the key of the weights that spoke (see ``model_key``); ``scope``: the isolation boundary it
     belongs to.
     """

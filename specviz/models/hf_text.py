@@ -58,10 +58,7 @@ class TextCodec:
                     return_dict=False,
                 )
         except TemplateError as error:
-            raise InputError(
-                f"The chat template of {self.label} refuses these messages ({short(error)}): "
-                "leave out the system message, or begin with a user message."
-            ) from error
+            raise self._refused(error) from error
         return Inputs((*prefix, *ids), notes)
 
     def ends(self, text: str) -> tuple[int, ...]:
@@ -80,6 +77,13 @@ class TextCodec:
                 return_offsets_mapping=True,
             )
         return tuple(end for _, end in found["offset_mapping"])
+
+    def _refused(self, error: Exception) -> InputError:
+        """What is said where the chat template raised ``error``."""
+        return InputError(
+            f"The chat template of {self.label} refuses these messages ({short(error)}): "
+            "leave out the system message, or begin with a user message."
+        )
 
     def _untemplated(self) -> str:
         return f"{self.label} has no chat template: the text is given to it as it is."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from specviz.models.base import InputError, Model, Unsupported
+from specviz.models.config_file import facts, model_type
 
 MODEL_TYPE = "huginn_raven"
 FURTHEST = 4  # times the mean of training: beyond it nobody knows what the iterations do
@@ -80,27 +80,14 @@ def no_depth(label: str) -> Unsupported:
 
 def is_recurrent(config_file: Path) -> bool:
     """Whether a ``config.json`` is one of this family."""
-    return _facts(config_file).get("model_type") == MODEL_TYPE
+    return model_type(config_file) == MODEL_TYPE
 
 
 def mean_recurrence(config_file: Path) -> int | None:
     """Mean iterations in training, from a ``config.json``; None for any other kind of model."""
-    mean = _facts(config_file).get("mean_recurrence")
+    mean = facts(config_file).get("mean_recurrence")
     believed = type(mean) is int and 1 <= mean <= FURTHEST_MEAN
     return mean if is_recurrent(config_file) and believed else None
-
-
-def model_type(config_file: Path) -> str:
-    """What a ``config.json`` calls its kind of model, "" where it says nothing."""
-    return str(_facts(config_file).get("model_type", ""))
-
-
-def _facts(config_file: Path) -> dict[str, Any]:
-    try:
-        facts = json.loads(config_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
 
 
 def _out_of_range(label: str, spelled: str, mean: int | None) -> InputError:

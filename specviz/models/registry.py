@@ -8,21 +8,28 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
 from specviz import verdict as verdicts
 from specviz.files import cache_root, named_folder
-from specviz.models import raven_label, room
+from specviz.models import config_file, raven_label, room
 from specviz.models.base import InputError, Model, Packable, Unsupported
-from specviz.models.entries import BUILT_IN, DEFAULT_DTYPES, DEPTH, HEAD, IMAGE, IMAGE_KINDS
+from specviz.models.entries import BUILT_IN, DEPTH, HEAD, IMAGE, IMAGE_KINDS
 from specviz.models.entries import Entry as Entry
+from specviz.models.placing import DTYPES as DTYPES
+from specviz.models.placing import resolve_device as resolve_device
+from specviz.models.placing import resolve_dtype as resolve_dtype
+from specviz.models.placing import toy_place
+from specviz.models.room import needed as needed
+from specviz.models.smol_boards import LABEL
 from specviz.verdict import Verdict
 
 log = logging.getLogger(__name__)
 
-DTYPES = ("float32", "bfloat16", "float16", "float64")
+BOARDS = LABEL  # the packaged model that sees, though no photos
 PACKED = "SPECVIZ_PACKED"  # the environment's switch for packed CPU weights
 SHIPPED = Path(__file__).parent.parent.parent / "assets" / "verified"
 LARGE = 3 * 2**30  # bytes of weights in a folder
@@ -107,7 +114,7 @@ def load(
     entry = find(label_or_path)
     wanted = device
     if entry.kind == "toy":
-        device, dtype = _toy_place(entry, device, dtype)
+        device, dtype = toy_place(entry, device, dtype)
     else:
         device = resolve_device(device)
         dtype = resolve_dtype(dtype, device, entry)
@@ -123,9 +130,12 @@ def load(
             problem = entry.problem()
             if problem is not None:
                 raise Unsupported(problem)
-            if entry.large:
-                _let_go(entry)
-            room.check(entry, device, wanted, dtype)
+            # What must go may only go for a model that then fits.
+            others = _in_the_way(key) if entry.large else {}
+            room.check(entry, device, wanted, dtype, sum(others.values()))
+            if others:
+                _let_go(others)
+                room.check(entry, device, wanted, dtype)
             model = entry.load(device, dtype)
             if packed and isinstance(model, Packable):
                 model.pack()
@@ -136,12 +146,30 @@ def load(
         return model
 
 
-def _let_go(entry: Entry) -> None:
-    """Forget the other large models: two of them seldom fit beside one another."""
-    mine = entry.label.partition("@")[0]  # the same weights, however many iterations they run
+def _in_the_way(key: Key) -> dict[Key, float]:
+    """The large models other than that of ``key`` and the GB that each would leave to it: two of
+    them seldom fit beside one another, be it the same one in two dtypes."""
+
+    def weights(key: Key) -> Key:  # the same ones, however many iterations they run
+        return (key[0].partition("@")[0], *key[1:])
+
     with _guard:
-        for key in [k for k in _loaded if k in _large and k[0].partition("@")[0] != mine]:
-            del _loaded[key]
+        others = {k: m for k, m in _loaded.items() if k in _large and weights(k) != weights(key)}
+    found, counted = dict.fromkeys(others, 0.0), set()
+    for other, model in others.items():
+        # The memory of the machine helps a GPU too, that of another GPU does not.
+        near = other[1] in ("cpu", key[1])
+        if near and weights(other) not in counted:
+            counted.add(weights(other))
+            found[other] = room.taken(find(other[0]), other[2], model)
+    return found
+
+
+def _let_go(keys: Iterable[Key]) -> None:
+    """Forget these large models."""
+    with _guard:
+        for key in keys:
+            _loaded.pop(key, None)
             _large.discard(key)
     room.release()
 
@@ -155,20 +183,6 @@ def is_loaded(label: str) -> bool:
 def packing_wanted() -> bool:
     """Whether the environment leaves packed CPU weights on, as they are unless told otherwise."""
     return os.environ.get(PACKED, "1").strip().lower() not in ("0", "false", "no", "off")
-
-
-def _toy_place(entry: Entry, device: str, dtype: str) -> tuple[str, str]:
-    """The one device and dtype of a toy, which needs no torch to be found out."""
-    own = next(iter(entry.dtypes.items()))
-    if device.strip().lower() not in ("auto", own[0]) or dtype.strip().lower() not in (
-        "auto",
-        own[1],
-    ):
-        raise Unsupported(
-            f"The model {entry.label} computes on {own[0]} in {own[1]} only: "
-            "leave device and dtype at auto."
-        )
-    return own
 
 
 def find(label_or_path: str) -> Entry:
@@ -212,7 +226,7 @@ def _known(name: str) -> Entry | None:
 
 def _folder_entry(folder: Path) -> Entry:
     mean = raven_label.mean_recurrence(folder / "config.json")
-    sees = raven_label.model_type(folder / "config.json") in IMAGE_KINDS
+    sees = config_file.model_type(folder / "config.json") in IMAGE_KINDS
     weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     return Entry(
         label=str(folder.resolve()),
@@ -275,37 +289,3 @@ def _from_hub(repo: str, device: str, dtype: str) -> Model:
     from specviz.models.hf_load import load_hub
 
     return load_hub(repo, device, dtype)
-
-
-def resolve_device(device: str) -> str:
-    """``auto`` is CUDA where there is one; raises Unsupported for what this machine lacks."""
-    import torch
-
-    name = device.strip().lower()
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cpu":
-        return name
-    if re.fullmatch(r"cuda(:\d+)?", name):
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if count == 0:
-            raise Unsupported("This machine has no CUDA device: choose device cpu or auto.")
-        if ":" in name and int(name.split(":")[1]) >= count:
-            raise Unsupported(f"There is no device {name}: choose cuda:0 to cuda:{count - 1}.")
-        return name
-    raise InputError(f"device cannot be {device!r}: give auto, cpu, cuda or cuda:<number>.")
-
-
-def resolve_dtype(dtype: str, device: str, entry: Entry | None = None) -> str:
-    """``auto`` is float32 on CPU and bfloat16 on CUDA; raises InputError or Unsupported."""
-    name = dtype.strip().lower().removeprefix("torch.")
-    kind = device.split(":")[0]
-    if name == "auto":
-        return (entry.dtypes if entry else DEFAULT_DTYPES)[kind]
-    if name not in DTYPES:
-        raise InputError(f"dtype cannot be {dtype!r}: give auto or one of {', '.join(DTYPES)}.")
-    if name == "float16" and kind == "cpu":
-        raise Unsupported(
-            "float16 overflows too easily and is slow on a CPU: choose float32 or bfloat16."
-        )
-    return name

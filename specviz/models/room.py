@@ -22,10 +22,18 @@ def needed(entry: Entry, dtype: str) -> float:
     return entry.parameters * BYTES[dtype] + BESIDE if entry.parameters else 0.0
 
 
-def check(entry: Entry, device: str, wanted: str, dtype: str) -> None:
+def taken(entry: Entry, dtype: str, model: object) -> float:
+    """GB that the weights of a ``model`` in memory take; 0 where neither label nor network tell."""
+    if entry.parameters:
+        return entry.parameters * BYTES[dtype]
+    net = getattr(model, "net", None)
+    return sum(p.nbytes for p in net.parameters()) / 1e9 if net is not None else 0.0
+
+
+def check(entry: Entry, device: str, wanted: str, dtype: str, freed: float = 0.0) -> None:
     """Raise Unsupported where a model does not fit, or would keep people waiting unasked.
 
-    ``device``: what ``wanted`` came to.
+    ``device``: what ``wanted`` came to. ``freed``: GB that others would leave to it.
     """
     need = needed(entry, dtype)
     if device == "cpu" and entry.slow and wanted.strip().lower() == "auto":
@@ -34,6 +42,8 @@ def check(entry: Entry, device: str, wanted: str, dtype: str) -> None:
             f"smolvlm-256m, or device cpu to wait ({need:.0f} GB of memory)."
         )
     free = available(device)
+    if free is not None:
+        free = max(free, 0.0) + freed
     if need and free is not None and free < need:
         raise Unsupported(
             f"{entry.label} in {dtype} needs about {need:.1f} GB of memory and {free:.1f} GB are "

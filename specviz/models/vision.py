@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from specviz.models.base import Capture, Inputs, Message, Unsupported
+from specviz.models.base import Capture, Inputs, Unsupported
 from specviz.models.hf import HFModel
 from specviz.models.hf_cache import BufferCache
 from specviz.models.session import TreeSession
@@ -64,16 +64,10 @@ class VisionModel(HFModel):
         self.family = kind(net, tokenizer, processor, label)
         super().__init__(net, tokenizer, label=label, digest=digest)
         self.supports = frozenset({"tree", "rollback", "image"})
-        self.pictures = PictureCodec(tokenizer, self.family, label)
-        self.codec = self.pictures
+        self.codec = PictureCodec(tokenizer, self.family, label)
         seen = self.family.marks | {self.family.placeholder}
         self.blocked_ids = (self.blocked_ids | seen) - self.eos_ids
         self.special_ids = self.special_ids | seen
-
-    def encode(self, messages: Sequence[Message]) -> Inputs:
-        """Apply the chat template with every text inert, pictures before the text of their turn;
-        see ``PictureCodec.encode``."""
-        return self.pictures.encode(messages)
 
     def open(self, capture: Capture = Capture()) -> VisionSession:
         """A session with an empty cache."""
@@ -94,7 +88,12 @@ class VisionModel(HFModel):
         for placed in pixels:
             with self._lock, torch.inference_mode():
                 found, layers = self.family.features(self._moved(placed))
-            assert len(found) == len(placed.rows), "a picture has other features than placeholders"
+            if len(found) != len(placed.rows):
+                raise Unsupported(
+                    f"{self.label} turns a picture into {len(found)} features where its prompt has "
+                    f"{len(placed.rows)} places for them: choose another model, or a checkpoint "
+                    "whose image processor belongs to it."
+                )
             features.append(found)
             deep.append(layers)
             yield Progress(stage=stage, done=0, total=len(tokens))

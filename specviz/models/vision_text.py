@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
+import torch
 from jinja2 import TemplateError
 
-from specviz.models.base import InputError, Inputs, Message, Picture, Seen, Unsupported
+from specviz.models.base import (
+    MOST_RATIO,
+    InputError,
+    Inputs,
+    Message,
+    Picture,
+    Seen,
+    Unsupported,
+)
 from specviz.models.hf_text import PLAIN, TextCodec, short
 from specviz.models.vision_families import Family, Placed, View
 from specviz.models.vision_seen import opened, png
 
-NARROWEST = 200  # times as long as wide: beyond it a resized side vanishes, or memory does
-MANY = 16  # pictures of one talk
+log = logging.getLogger(__name__)
+# What has shorter sides, or is longer for its width, may be too small for a grid of patches.
+SMALL, NARROW = 64, 20
 
 # In front of a template that knows texts only: its messages get the marks of their pictures. What
 # a template writes itself is a control token, what a text holds is not.
@@ -48,10 +59,6 @@ class PictureCodec(TextCodec):
         """
         self._check(messages)
         pictures = [picture for m in messages for picture in m.pictures]
-        if len(pictures) > MANY:
-            raise InputError(
-                f"There are {len(pictures)} pictures in this talk: give at most {MANY}."
-            )
         ids = self._ids(messages)
         marks = [at for at, token in enumerate(ids) if token == self.family.placeholder]
         if len(marks) != len(pictures):
@@ -90,24 +97,29 @@ class PictureCodec(TextCodec):
             f"{self.label} cannot read the picture {picture.name} of {wide} x {high} pixels: give "
             "one that is larger or less narrow."
         )
-        if max(wide, high) > NARROWEST * min(wide, high):
+        short_side, long_side = sorted((wide, high))
+        if long_side > MOST_RATIO * short_side:
             raise refusal
         image = opened(picture)
         try:
             with self._reading:
                 return self.family.view(image)
         except (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError) as error:
-            raise refusal from error
+            tiny = short_side < SMALL or long_side > NARROW * short_side
+            if tiny and not isinstance(error, torch.OutOfMemoryError):
+                raise refusal from error
+            log.error("%s could not read a picture", self.label, exc_info=error)
+            raise Unsupported(
+                f"{self.label} failed to read the picture {picture.name} ({short(error)}): try "
+                "another picture, or choose another model."
+            ) from error
 
     def _ids(self, messages: Sequence[Message]) -> list[int]:
         """Token ids with one placeholder for each picture."""
         try:
             ids = self._rendered(messages, self._listed, self._template)
         except TemplateError as error:
-            raise InputError(
-                f"The chat template of {self.label} refuses these messages ({short(error)}): "
-                "leave out the system message, or begin with a user message."
-            ) from error
+            raise self._refused(error) from error
         begun = not self._begin or ids[: len(self._begin)] == list(self._begin)
         return ids if begun else [*self._begin, *ids]
 

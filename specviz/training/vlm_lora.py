@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from specviz.files import write_whole
 from specviz.models.base import InputError
 from specviz.models.low_rank import DOWN, UP, linear_layers, mismatch, read
+from specviz.models.smol_boards import UPDATE
 
-FILE, RECORD = "language.safetensors", "language.json"
+RECORD = "language.json"
 DOWN_SHARE = 0.25  # of the rate, for the factors that do not start as zero
 
 
@@ -94,7 +95,7 @@ def keep(updates: nn.ModuleDict, out: Path, record: Record) -> None:
     """Write the factors in float16, then ``record``; each file appears whole or not at all."""
     out.mkdir(parents=True, exist_ok=True)
     halves = {name: part.to(torch.float16) for name, part in factors(updates).items()}
-    write_whole(out / FILE, save(halves, metadata={"format": "pt"}))
+    write_whole(out / UPDATE, save(halves, metadata={"format": "pt"}))
     write_whole(out / RECORD, (json.dumps(asdict(record), indent=1) + "\n").encode())
 
 
@@ -103,16 +104,16 @@ def resume(net: Any, out: Path, rank: int) -> tuple[nn.ModuleDict, Record]:
 
     The weights are enough to go on from; without its record an update is only of unknown age.
     """
-    if not (out / FILE).exists():
+    if not (out / UPDATE).exists():
         return attach(net, rank), Record(rank=rank)
     try:
-        stored = read(out / FILE)
+        stored = read(out / UPDATE)
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{out / FILE} is damaged: take it away to begin anew.") from error
+        raise InputError(f"{out / UPDATE} is damaged: take it away to begin anew.") from error
     layers = {name: layer.weight for name, layer in linear_layers(net.get_decoder())}
     wrong = mismatch(layers, stored)
     if wrong:
-        raise InputError(f"{out / FILE} belongs to another model ({wrong}): name another folder.")
+        raise InputError(f"{out / UPDATE} belongs to another model ({wrong}): name another folder.")
     found = next(part.shape[0] for name, part in stored.items() if name.endswith(DOWN))
     updates = attach(net, found)
     with torch.no_grad():

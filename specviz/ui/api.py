@@ -16,7 +16,7 @@ from specviz.job import MOST_PICTURES, Job
 from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
-from specviz.ui.callers import Callers, remembered, scope_name
+from specviz.ui.callers import Callers, remembered, said, scope_name
 from specviz.ui.form import whole
 from specviz.ui.live import Decode
 from specviz.ui.trust import check_model
@@ -45,8 +45,10 @@ def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., An
         try:
             job = _job(prompt, decoder, model, max_new_tokens, dtype, baseline)
             job = replace(job, pictures=_pictures(pictures))
-            kept = callers.scopes(request)
-            for event in remembered(decode, job, kept, scope_name(scope)):
+            name = scope_name(scope)
+            kept = callers.scopes(request, name)
+            notes = said(kept, name) if name else []
+            for event in remembered(decode, job, kept, name):
                 recording.add(event)
         except InputError as error:
             raise gr.Error(str(error), print_exception=False) from error
@@ -60,6 +62,7 @@ def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., An
             "text": metrics.written(trace, run),
             "origins": metrics.origins(run),
             "pictures": [_seen(each) for each in run.header.pictures],
+            "notes": notes,
             **metrics.summary(trace),
         }
 

@@ -28,17 +28,26 @@ class Callers:
         self._scopes: OrderedDict[str, Scopes] = OrderedDict()
         self._guard = Lock()
 
-    def scopes(self, request: gr.Request | None) -> Scopes:
-        """The memories of whoever sent ``request``; new and kept nowhere without a session."""
+    def scopes(self, request: gr.Request | None, scope: str = "") -> Scopes:
+        """The memories of whoever sent ``request``; new and kept nowhere unless a ``scope`` is
+        named, or some are kept already. Plain HTTP calls get a session of their own each time."""
         session = request.session_hash if request is not None else None
-        if not session:
-            return Scopes()
         with self._guard:
-            found = self._scopes.setdefault(session, Scopes())
-            self._scopes.move_to_end(session)
-            while len(self._scopes) > MOST_CALLERS:
-                self._scopes.popitem(last=False)
+            found = self._scopes.get(session or "")
+            if found is None:
+                found = Scopes()
+                if session and scope:
+                    self._make_room()
+                    self._scopes[session] = found
+            else:
+                self._scopes.move_to_end(session or "")
         return found
+
+    def _make_room(self) -> None:
+        """For one more: whoever keeps nothing goes first, then whoever was silent for longest."""
+        while len(self._scopes) >= MOST_CALLERS:
+            empty = (session for session, kept in self._scopes.items() if not kept.names())
+            del self._scopes[next(empty, next(iter(self._scopes)))]
 
 
 def scope_name(scope: Any) -> str:
@@ -53,6 +62,12 @@ def check_room(scopes: Scopes, scope: str) -> None:
     kept = scopes.names()
     if scope not in kept and len(kept) >= MOST_SCOPES:
         raise InputError(text("ui.error.scopes", most=MOST_SCOPES))
+
+
+def said(scopes: Scopes, scope: str) -> list[str]:
+    """What a caller should know who names ``scope``, or all of them, and has kept nothing yet."""
+    kept = scopes.names()
+    return [] if kept and scope in ("", *kept) else [text("ui.api.session")]
 
 
 def remembered(decode: Decode, job: Job, scopes: Scopes, scope: str) -> Iterator[Event]:
@@ -82,7 +97,8 @@ def clear_memory(callers: Callers) -> Callable[..., Any]:
         except InputError as error:
             raise gr.Error(str(error), print_exception=False) from error
         forgotten = {kept: scopes.size(kept)[0] for kept in scopes.names() if name in ("", kept)}
+        notes = said(scopes, name)
         scopes.clear(name or None)
-        return {"cleared": forgotten, "kept": sorted(scopes.names())}
+        return {"cleared": forgotten, "kept": sorted(scopes.names()), "notes": notes}
 
     return clear_memory

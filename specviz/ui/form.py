@@ -18,7 +18,7 @@ from specviz.models.base import InputError
 from specviz.ui.blocks import plain
 from specviz.ui.document import DocumentTab, about, document_tab, opened
 from specviz.ui.memory import room
-from specviz.ui.pictures import PictureField, check_sees, picture_field
+from specviz.ui.pictures import PictureField, check_opened, check_sees, picture_field
 from specviz.ui.trust import HEAD, check_head, check_model, only_labels
 from specviz.ui.visit import Visit
 from specviz.views.verified import badge
@@ -67,7 +67,7 @@ class Form:
 
     def job(self, visit: Visit, values: Sequence[Any]) -> Job:
         """The job that the form describes; without a document while that is still being read.
-        Raises InputError."""
+        Raises InputError, also while pictures are still being opened."""
         decoder, model, prompt, document, question, cut, context, *rest = values[:FIXED]
         tokens, dtype, baseline = rest
         knobs = {
@@ -95,6 +95,7 @@ class Form:
             if found is not None:  # else the run waits for it, as ``begin`` sees
                 job = about(job, found)
         else:
+            check_opened(visit, self.lang)
             check_sees(visit, common["model"], self.lang)
             talk = visit.talk
             job = Job(

@@ -49,11 +49,27 @@ def seeing() -> list[str]:
     return [e.label for e in sorted(here, key=lambda e: e.kind == "toy")][:2]
 
 
+def _readers() -> str:
+    """Labels of hub models that read photos, and that nobody needs a GPU for."""
+    image = [e for e in registry.entries() if e.kind == "image" and not e.slow]
+    return ", ".join(e.label for e in image if e.label != registry.BOARDS)
+
+
 def check_sees(visit: Visit, model: str, lang: str = "en") -> None:
     """Raises InputError when the next prompt takes pictures along and ``model`` cannot see."""
     if _shown(visit) and sees(model) is False:
         labels = ", ".join(seeing())
         raise InputError(text("ui.pictures.blind", lang, model=model, labels=labels))
+
+
+def check_opened(visit: Visit, lang: str = "en") -> None:
+    """Raises InputError while pictures are still being opened: the question would go without."""
+    if visit.opening:
+        raise InputError(text("ui.pictures.awaited", lang))
+
+
+def _files(paths: list[str] | str | None) -> list[str]:
+    return [paths] if isinstance(paths, str) else list(paths or [])
 
 
 def _shown(visit: Visit) -> list[Given]:
@@ -75,7 +91,11 @@ class PictureField:
         self, visit: gr.State, model: gr.Dropdown, prompt: gr.Textbox, at_once: dict[str, Any]
     ) -> None:
         """Open what is handed in at once; say it when the chosen model cannot see."""
-        self.add.upload(self.take, [visit, self.add, model], [self.tray, self.box], **OPENING)
+        # Before a place in the queue is free, too, Run knows of what will be there.
+        coming = self.add.upload(self.coming, [visit, self.add], None, **at_once)
+        taken = coming.then(self.take, [visit, self.add, model], [self.tray, self.box], **OPENING)
+        # A full queue turns it away: then nothing is awaited any more.
+        taken.failure(self.lost, visit, None, **at_once)
         self.tray.click(self.act, [visit, model], [self.tray, model], **at_once)
         self.samples.click(
             self.sample, [visit, model, prompt], [self.tray, prompt, self.box], **at_once
@@ -97,22 +117,44 @@ class PictureField:
             said = text("ui.pictures.text_only", self.lang, model=name)
         elif not wrong and not visit.pictures and not visit.talk:
             said = text("ui.pictures.hint", self.lang)
+        if name == registry.BOARDS and not busy:
+            said = f"{said} {text('ui.pictures.photos', self.lang, model=name, labels=_readers())}"
         offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
         earlier = len(visit.talk.thumbs) if visit.talk else 0
         shown = [_card(g, i < earlier, self.lang) for i, g in enumerate(_shown(visit))]
         talk = "" if visit.talk is None else text("ui.talk", self.lang, count=visit.talk.turns)
-        return contents(shown, said, kind, offers, talk, monotonic())
+        return contents(shown, said.strip(), kind, offers, talk, monotonic())
+
+    @staticmethod
+    def coming(visit: Visit, paths: list[str] | str | None) -> None:
+        """Files were handed in: a run waits for them."""
+        visit.opening += _files(paths)
+
+    @staticmethod
+    def lost(visit: Visit) -> None:
+        """They could not even be taken: no run waits for them."""
+        visit.opening.clear()
 
     def take(
         self, visit: Visit, paths: list[str] | str | None, model: Any
     ) -> Iterator[tuple[Any, ...]]:
         """tray, box while files are opened, and after."""
-        files = [paths] if isinstance(paths, str) else list(paths or [])
+        files = _files(paths)
         if not files:
             yield KEEP, KEEP
             return
+        if not set(files) <= set(visit.opening):
+            self.coming(visit, paths)
         busy = text("ui.pictures.opening", self.lang, count=len(files))
-        yield self.value(visit, model, busy=busy), gr.update(open=True)
+        try:
+            yield self.value(visit, model, busy=busy), gr.update(open=True)
+            wrong = self._open(visit, files)
+        finally:  # a tab that is closed ends this anywhere
+            visit.opening[:] = [path for path in visit.opening if path not in files]
+        yield self.value(visit, model, " ".join(wrong)), KEEP
+
+    def _open(self, visit: Visit, files: list[str]) -> list[str]:
+        """What is wrong with some of ``files``; the others become pictures of the next prompt."""
         wrong = []
         for path in files:
             # A picture that takes another's place needs no room of its own.
@@ -127,7 +169,7 @@ class PictureField:
                 LOG.error("a picture could not be opened", exc_info=error)
                 wrong.append(text("ui.error.bug", self.lang))
         visit.replacing = None
-        yield self.value(visit, model, " ".join(wrong)), KEEP
+        return wrong
 
     @staticmethod
     def _put(visit: Visit, new: Given) -> None:

@@ -107,7 +107,7 @@ def test_without_the_option_every_turn_starts_them_empty(first: tuple[Trace, Sna
     assert earlier_hits(off) == [] and off.events[0].memory_rows == 0  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("changed", ["no history", "question", "picture", "system"])
+@pytest.mark.parametrize("changed", ["no history", "question", "picture", "system", "answer"])
 def test_another_talk_never_sees_them(first: tuple[Trace, Snapshot], changed: str) -> None:
     job = following(*first)
     question, answer = job.history
@@ -116,6 +116,7 @@ def test_another_talk_never_sees_them(first: tuple[Trace, Snapshot], changed: st
         "question": replace(job, history=(replace(question, text="What?"), answer)),
         "picture": replace(job, history=(replace(question, pictures=(sign("blue"),)), answer)),
         "system": replace(job, system="Be brief."),
+        "answer": replace(job, history=(question, replace(answer, text="It says stop."))),
     }[changed]
     trace, memory = made(job)
     assert earlier_hits(trace) == []
@@ -128,12 +129,25 @@ def test_another_talk_never_sees_them(first: tuple[Trace, Snapshot], changed: st
 
 def test_a_third_turn_still_knows_the_first(first: tuple[Trace, Snapshot]) -> None:
     trace, memory = made(following(*first))
-    assert memory is not None and memory.talk == first[1].talk != ""
+    assert memory is not None and "" != memory.talk != first[1].talk != ""
     mine = {tuple(k) for part in first[1].deeper for k in part.tokens.tolist()}
     theirs = {tuple(k) for part in memory.deeper for k in part.tokens.tolist()}
     assert mine < theirs
     third = made(following(trace, memory))[0]
     assert set(earlier_hits(third)) == {2, 3}
+
+
+def test_a_turn_that_was_asked_otherwise_does_not_see_the_branch_that_was_left(
+    first: tuple[Trace, Snapshot],
+) -> None:
+    """Two second questions after one first: each goes on with what it was itself preceded by."""
+    left, memory = made(following(*first))
+    other = made(following(first[0], None, prompt="Is it large?"))[0]
+    back = replace(following(other, memory), prompt="And now?")
+    assert earlier_hits(made(back)[0]) == []
+    again = replace(following(first[0], memory), prompt="Is it large?")
+    assert earlier_hits(made(again)[0]) == [], "it follows one turn, the memory two"
+    assert set(earlier_hits(made(following(left, memory))[0])) == {2, 3}
 
 
 def test_the_scope_is_a_wall_for_them_too(first: tuple[Trace, Snapshot]) -> None:

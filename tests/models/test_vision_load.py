@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -143,9 +144,37 @@ def test_one_large_model_stays_in_memory():
         registry.load(label, "cpu", packed=False)
     assert [label for label, _, _ in registry.loaded()] == ["small", "big-b"]
     registry.load("big-b", "cpu", "bfloat16", packed=False)
-    assert [label for label, _, _ in registry.loaded()] == ["small", "big-b", "big-b"]
+    assert registry.loaded() == (("small", "cpu", "float32"), ("big-b", "cpu", "bfloat16"))
     registry.load("big-a", "cpu", packed=False)
     assert [label for label, _, _ in registry.loaded()] == ["small", "big-a"]
+
+
+def test_a_model_that_does_not_fit_drives_nobody_out(monkeypatch):
+    """What would be freed counts; a refusal leaves everything as it was."""
+    free = [5.0]
+    monkeypatch.setattr(room, "_machine", lambda: free[0])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for label, billions in (("big-a", 2.0), ("big-b", 3.0), ("big-c", 8.0)):
+        registry.register(replace(fake(label, True), parameters=billions))
+    held = registry.load("big-a", "cpu", "bfloat16", packed=False)
+    free[0] = 1.0  # 4 GB of it are held now
+    with pytest.raises(Unsupported, match=r"needs about 17.0 GB of memory and 5.0 GB are free"):
+        registry.load("big-c", "cpu", "bfloat16", packed=False)
+    assert registry.load("big-a", "cpu", "bfloat16", packed=False) is held
+    free[0] = 4.0
+    monkeypatch.setattr(room, "release", lambda: free.__setitem__(0, 8.0))
+    registry.load("big-b", "cpu", "bfloat16", packed=False)
+    assert registry.loaded() == (("big-b", "cpu", "bfloat16"),)
+
+
+def test_weights_without_a_label_are_weighed_too():
+    class Net:
+        @staticmethod
+        def parameters():
+            return [torch.zeros(500, 1000), torch.zeros(1000, dtype=torch.bfloat16)]
+
+    assert room.taken(fake("own", True), "float32", SimpleNamespace(net=Net())) == 0.002002
+    assert room.taken(replace(fake("own", True), parameters=2.0), "bfloat16", None) == 4.0
 
 
 def test_a_7b_is_not_run_on_a_cpu_unasked(monkeypatch):

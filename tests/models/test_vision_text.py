@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from transformers import Idefics3Processor, LlavaNextProcessor, LlavaProcessor
 
-from specviz.models.base import InputError, Message, Picture
+from specviz.models.base import InputError, Message, Picture, Unsupported
 from specviz.models.entries import IMAGE_KINDS
 from specviz.models.vision import VisionModel
 from specviz.models.vision_families import FAMILIES
@@ -224,9 +224,45 @@ def test_what_is_200_times_as_long_as_wide_is_refused(architecture: str, size: t
         model(architecture).encode([Message("user", "a", (tiny.picture(1, *size),))])
 
 
-def test_seventeen_pictures_are_too_many_and_a_picture_alone_is_no_question():
+@pytest.mark.parametrize(
+    ("error", "size"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory."), (8, 8)),
+        (RuntimeError("CUDA out of memory."), (640, 480)),
+        (ValueError("mean must have 3 elements"), (640, 480)),
+    ],
+)
+def test_only_a_matter_of_size_is_blamed_on_the_size(monkeypatch, caplog, error, size):
+    def fail(image):
+        raise error
+
     m = model("llava")
-    with pytest.raises(InputError, match=r"There are 17 pictures in this talk: give at most 16\."):
-        m.encode([Message("user", "a", (tiny.picture(1),) * 17)])
+    monkeypatch.setattr(m.family, "view", fail)
+    with pytest.raises(Unsupported) as caught:
+        m.encode([Message("user", "a", (tiny.picture(1, *size),))])
+    assert str(caught.value) == (
+        f"tiny-llava failed to read the picture 1.png ({str(error).rstrip('.')}): try another "
+        "picture, or choose another model."
+    )
+    assert caplog.records[0].exc_info[1] is error
+
+
+def test_an_image_processor_of_another_model_is_named(monkeypatch):
+    m = model("llava")
+    inputs = m.encode([Message("user", "a", (tiny.picture(1),))])
+    features = m.family.features
+
+    def one_less(values):
+        found, deep = features(values)
+        return found[1:], deep
+
+    monkeypatch.setattr(m.family, "features", one_less)
+    count = len(inputs.pixels[0].rows)
+    with pytest.raises(Unsupported, match=rf"^tiny-llava turns a picture into {count - 1} feature"):
+        list(m.look(inputs.tokens, inputs.pixels, "prefill"))
+
+
+def test_a_picture_alone_is_no_question():
+    m = model("llava")
     with pytest.raises(InputError, match=r"The prompt is empty: write something to continue\."):
         m.encode([Message("user", " ", (tiny.picture(1),))])

@@ -15,6 +15,7 @@ from torch import nn
 
 from specviz.models import low_rank
 from specviz.models.base import InputError
+from specviz.models.smol_boards import UPDATE
 from specviz.training import vlm_lora
 from specviz.training.steps import History, Run, train
 from specviz.training.vlm_grids import Alphabet, Mistakes
@@ -169,7 +170,7 @@ def test_a_wrong_update_is_refused_in_a_sentence(
         smaller = nn.ModuleDict(dict(list(attach(tiny.net("llama"), 4).items())[:3]))
         keep(smaller, tmp_path, Record())
     else:
-        change(tmp_path / vlm_lora.FILE)
+        change(tmp_path / UPDATE)
     with pytest.raises(InputError, match=said):
         resume(tiny.net("llama", "sdpa", torch.float32), tmp_path, 4)
 
