@@ -78,10 +78,16 @@ def results(trace: Trace, probe: Probe, lang: str) -> tuple[Any, ...]:
     )
 
 
-def start_step(trace: Trace, probe: Probe) -> int | None:
-    """The first step that begins where the picture decides, None where none does."""
-    found = readings(image_effect.alone(trace, probe))
-    return next((p.step for r in found for p in r.places if p.depends), None)
+def end_step(trace: Trace) -> int | None:
+    """The last step: the whole answer is shown with every mark in it."""
+    run = trace.run("decoder")
+    return run.steps[-1].index if run is not None and run.steps else None
+
+
+def done_line(probe: Probe, lang: str) -> str:
+    """What the status line says of a probe, in one line."""
+    changed, count = len(probe.changed), len(probe.picks)
+    return text("ui.whatif.picture.done", lang, changed=changed, count=count)
 
 
 @dataclass(frozen=True)
