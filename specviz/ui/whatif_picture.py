@@ -51,6 +51,16 @@ def asks_for_other(choice: str | None) -> bool:
     return (choice or "").startswith("picture:other:")
 
 
+def reads_back(choice: str | None) -> bool:
+    """Whether the answer is only read back with this choice: nothing is run."""
+    return CHOICE.fullmatch(choice or "") is not None
+
+
+def press(choice: str | None, lang: str) -> str:
+    """What the button beside this choice says."""
+    return text("ui.whatif.read" if reads_back(choice) else "ui.whatif.run", lang)
+
+
 def probe_job(trace: Trace, choice: str, visit: Visit, lang: str) -> ProbeJob | None:
     """The probe that a choice stands for, None for any other change; raises InputError or
     TraceError for what cannot be probed."""
@@ -100,13 +110,18 @@ class OtherPicture:
     samples: gr.HTML
     lang: str
 
-    def wire(self, visit: gr.State, change: gr.Dropdown, at_once: dict[str, Any]) -> None:
-        """Show the field when it is needed, open what is handed in at once."""
-        change.change(
-            lambda choice: gr.update(visible=asks_for_other(choice)), change, self.box, **at_once
-        )
+    def wire(
+        self, visit: gr.State, change: gr.Dropdown, run: gr.Button, at_once: dict[str, Any]
+    ) -> None:
+        """Show the field when it is needed and let ``run`` say what a press does; open what is
+        handed in at once."""
+        change.change(self.chosen, change, [self.box, run], **at_once)
         self.add.upload(self.take, [visit, self.add], self.thumb, **OPENING)
         self.samples.click(self.sample, visit, self.thumb, **at_once)
+
+    def chosen(self, choice: str | None) -> tuple[Any, Any]:
+        """The field and the button for a choice."""
+        return gr.update(visible=asks_for_other(choice)), gr.update(value=press(choice, self.lang))
 
     def take(self, visit: Visit, path: str | None) -> Any:
         """What is shown after a file was handed in; one that cannot be read changes nothing."""
