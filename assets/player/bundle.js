@@ -107,7 +107,7 @@ button:hover { border-color: var(--focus); }
   .pictured .pictures { grid-row: 1 / 3; contain: size; } .pictured .head, .pictured .lanes { grid-column: 2; } .pictured .lanes { align-content: start; }
   .pictured .who { flex-direction: column; gap: 0; } .pictured .where { font-size: 0.93em; line-height: 1.15; } .pictured .title { max-width: none; line-height: 1.1; -webkit-line-clamp: 1; }
   .pictured .who .term { max-width: 100%; flex: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 0.86em; line-height: 1.25; }
-  .pictured .head { row-gap: 0; grid-template-columns: minmax(15em, 1fr) auto; } .pictured .lane-foot { flex-wrap: nowrap; } .pictured .lane-foot > .term { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictured .lane-foot > :not(.term) { flex: none; }
+  .pictured .head { row-gap: 0; grid-template-columns: minmax(18em, 1fr) auto; } .pictured .lane-foot { flex-wrap: nowrap; } .pictured .lane-foot > .term { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictured .lane-foot > :not(.term) { flex: none; }
   .panel.pictures.several { flex-direction: column; gap: 4px; padding-block: 6px; } .several .ways, .probed .pictures .notes { display: none; }
 }
 .pictures .frames { display: flex; gap: 8px; flex: 0 1 auto; min-width: 0; min-height: 48px; max-width: 100%; overflow: auto hidden; scrollbar-width: thin; }
