@@ -105,9 +105,10 @@ button:hover { border-color: var(--focus); }
 @container sv (min-width: 1061px) {
   .pictured .top { display: grid; grid-template: auto 1fr / max(236px, calc((100% - 24px) * 0.2377)) minmax(0, 1fr); gap: 9px 12px; }
   .pictured .pictures { grid-row: 1 / 3; contain: size; } .pictured .head, .pictured .lanes { grid-column: 2; } .pictured .lanes { align-content: start; }
-  .pictured .who { flex-direction: column; gap: 0; } .pictured .where { font-size: 0.93em; line-height: 1.15; } .pictured .title { max-width: none; line-height: 1.1; -webkit-line-clamp: 1; }
+  .pictured .who { flex-wrap: wrap; align-items: center; gap: 0 10px; } .pictured .where { flex: 1 1 8em; font-size: 0.93em; line-height: 1.15; } .pictured .title { max-width: none; line-height: 1.1; -webkit-line-clamp: 1; }
+  .pictured .verdict { row-gap: 0; } .pictured .badge { padding-block: 2px 3px; }
   .pictured .who .term { max-width: 100%; flex: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: 0.86em; line-height: 1.25; }
-  .pictured .head { row-gap: 0; grid-template-columns: minmax(18em, 1fr) auto; } .pictured .lane-foot { flex-wrap: nowrap; } .pictured .lane-foot > .term { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictured .lane-foot > :not(.term) { flex: none; }
+  .pictured .head { row-gap: 0; grid-template-columns: minmax(20em, 1fr) auto; } .pictured .lane-foot { flex-wrap: nowrap; } .pictured .lane-foot > .term { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictured .lane-foot > :not(.term) { flex: none; }
   .panel.pictures.several { flex-direction: column; gap: 4px; padding-block: 6px; } .several .ways, .probed .pictures .notes { display: none; }
 }
 .pictures .frames { display: flex; gap: 8px; flex: 0 1 auto; min-width: 0; min-height: 48px; max-width: 100%; overflow: auto hidden; scrollbar-width: thin; }
@@ -415,7 +416,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
   /* Two pictures are compared: both are larger, and the panels below give up the room. */
   .sv:not(.projector).probed .top { min-height: 240px; } .sv:not(.projector).probed .middle { height: clamp(500px, 33cqw - 60px, 660px); }
 }
-@container sv (min-width: 1061px) and (max-width: 1499px) { .probed .pictures:not(:has(.many)) .line { display: none; } }
+@container sv (min-width: 1061px) and (max-width: 1499px) { .sv:not(.projector).probed .top { min-height: 165px; } .probed .pictures:not(:has(.many)) .line { display: none; } }
 /* Panels of a size of their own are laid out by themselves: a seek stays cheap */
 @container sv (min-width: 600px) { .panel:not(.pictures), .blocks, .scrub { contain: layout size style; } .flow { contain: layout style; } }
 /* Words beside the signs only where there is room for them */
