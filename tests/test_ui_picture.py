@@ -24,7 +24,7 @@ from specviz.ui.given import given
 from specviz.ui.inspect import Inspect
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif import Again, WhatIf
-from specviz.ui.whatif_picture import OtherPicture, choices, other_picture, start_step
+from specviz.ui.whatif_picture import OtherPicture, choices, end_step, other_picture, press
 
 JOB = Job(
     model="toy-signs", prompt="What does the sign say?", pictures=(sign("red"),),
@@ -81,11 +81,7 @@ def test_a_probe_marks_the_shown_run_and_leaves_an_example_to_the_others(trace: 
     own, visit = page(), Visit(shown="example-a", reusable="example-a")
     own.actions.desk.publish("example-a", trace)
     line, *_, said, plot, table, cross, player, downloads = asked(own, visit, "picture:blank:0")
-    assert words(line) == (
-        "done",
-        "The words that the picture decides are marked in the player; the figures are under What "
-        "if.",
-    )
+    assert words(line) == ("done", "7 of 56 tokens depend on the picture")
     assert said.splitlines()[:2] == [
         "With a blank picture in place of red.png, the model would have said something else at 7 "
         "of 56 tokens (12 %); the answer itself was only read back.",
@@ -111,16 +107,25 @@ def test_a_probe_marks_the_shown_run_and_leaves_an_example_to_the_others(trace: 
     assert not visit.busy
 
 
-def test_the_player_opens_where_a_step_begins_with_such_a_token(trace: Trace) -> None:
+def test_the_button_says_what_a_press_does() -> None:
+    said = [press(c, "en") for c in ("picture:blank:0", "picture:other:1", "wider", None)]
+    assert said == ["Read it back", "Read it back", "Run again", "Run again"]
+    with gr.Blocks():
+        field = other_picture("en")
+    box, button = field.chosen("picture:other:0")
+    assert (box["visible"], button["value"]) == (True, "Read it back")
+
+
+def test_the_player_stays_at_the_end_where_every_mark_is_seen(trace: Trace) -> None:
     own, visit = page(), Visit(shown="a")
     own.actions.desk.publish("a", trace)
-    asked(own, visit, "picture:blank:0")
-    now = own.actions.desk.trace(visit.shown)
-    assert now is not None
-    run, first = now.run("decoder"), start_step(now, now.probes[0])
-    assert run is not None and first is not None
-    at = 1 + sum(len(s.emitted) for s in run.steps[:first])
-    assert at in now.probes[0].changed and len(run.steps[first].nodes) > 1
+    player = asked(own, visit, "picture:blank:0")[-2]
+    run = trace.run("decoder")
+    assert run is not None
+    payload = json.loads(gzip.decompress(base64.b64decode(json.loads(player)["load"])))
+    assert payload["start_step"] == run.steps[-1].index == end_step(trace)
+    assert not payload["instructive"], "nobody is told that it was opened elsewhere"
+    assert end_step(Trace(())) is None
 
 
 def test_the_same_probe_twice_is_kept_once_and_another_is_added(

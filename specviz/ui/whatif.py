@@ -32,9 +32,10 @@ from specviz.ui.trust import check_trusted
 from specviz.ui.visit import Live, Visit
 from specviz.ui.whatif_picture import (
     choices,
+    done_line,
+    end_step,
     probe_job,
     results,
-    start_step,
 )
 from specviz.views import difference
 from specviz.views.comparison import lanes
@@ -126,8 +127,8 @@ class WhatIf:
             elif isinstance(outcome, Probe):
                 trace = with_probe(live.trace, outcome)
                 found = results(trace, outcome, self.lang)
-                player = self.actions.retell(visit, trace, start_step(trace, outcome))
-                line = status(text("ui.whatif.picture.done", self.lang), "done")
+                player = self.actions.retell(visit, trace, end_step(trace))
+                line = status(done_line(outcome, self.lang), "done")
             else:
                 found = self._results(outcome, live.trace)
                 line = status(text("ui.whatif.done", self.lang), "done")

@@ -52,6 +52,16 @@ def asks_for_other(choice: str | None) -> bool:
     return (choice or "").startswith("picture:other:")
 
 
+def reads_back(choice: str | None) -> bool:
+    """Whether the answer is only read back with this choice: nothing is run."""
+    return CHOICE.fullmatch(choice or "") is not None
+
+
+def press(choice: str | None, lang: str) -> str:
+    """What the button beside this choice says."""
+    return text("ui.whatif.read" if reads_back(choice) else "ui.whatif.run", lang)
+
+
 def probe_job(trace: Trace, choice: str, visit: Visit, lang: str) -> ProbeJob | None:
     """The probe that a choice stands for, None for any other change; raises InputError or
     TraceError for what cannot be probed."""
@@ -79,10 +89,16 @@ def results(trace: Trace, probe: Probe, lang: str) -> tuple[Any, ...]:
     )
 
 
-def start_step(trace: Trace, probe: Probe) -> int | None:
-    """The first step that begins where the picture decides, None where none does."""
-    found = readings(image_effect.alone(trace, probe))
-    return next((p.step for r in found for p in r.places if p.depends), None)
+def end_step(trace: Trace) -> int | None:
+    """The last step: the whole answer is shown with every mark in it."""
+    run = trace.run("decoder")
+    return run.steps[-1].index if run is not None and run.steps else None
+
+
+def done_line(probe: Probe, lang: str) -> str:
+    """What the status line says of a probe, in one line."""
+    changed, count = len(probe.changed), len(probe.picks)
+    return text("ui.whatif.picture.done", lang, changed=changed, count=count)
 
 
 @dataclass(frozen=True)
@@ -95,13 +111,18 @@ class OtherPicture:
     samples: gr.HTML
     lang: str
 
-    def wire(self, visit: gr.State, change: gr.Dropdown, at_once: dict[str, Any]) -> None:
-        """Show the field when it is needed, open what is handed in at once."""
-        change.change(
-            lambda choice: gr.update(visible=asks_for_other(choice)), change, self.box, **at_once
-        )
+    def wire(
+        self, visit: gr.State, change: gr.Dropdown, run: gr.Button, at_once: dict[str, Any]
+    ) -> None:
+        """Show the field when it is needed and let ``run`` say what a press does; open what is
+        handed in at once."""
+        change.change(self.chosen, change, [self.box, run], **at_once)
         self.add.upload(self.take, [visit, self.add], self.thumb, **OPENING)
         self.samples.click(self.sample, visit, self.thumb, **at_once)
+
+    def chosen(self, choice: str | None) -> tuple[Any, Any]:
+        """The field and the button for a choice."""
+        return gr.update(visible=asks_for_other(choice)), gr.update(value=press(choice, self.lang))
 
     def take(self, visit: Visit, path: str | None) -> Any:
         """What is shown after a file was handed in; one that cannot be read changes nothing."""

@@ -62,7 +62,7 @@ class Tab:
         gr.on([self.stop.click, busy[3].click], actions.stop, visit, busy, **at_once).then(
             handlers.stopped, visit, [self.run, self.stop, self.file, self.said], **at_once
         )
-        self.other.wire(visit, self.change, at_once)
+        self.other.wire(visit, self.change, self.run, at_once)
         begun.then(
             handlers.run, visit, [*outputs, *self.results, player, shown[0]],
             show_progress="hidden", api_visibility="private", **device,

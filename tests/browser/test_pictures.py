@@ -121,6 +121,51 @@ def test_the_picture_is_in_view_with_the_lanes_and_the_tree(
         assert picture["height"] < 270
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "least"), [(1280, 720, 88), (1920, 1080, 130), (390, 844, 88)]
+)
+def test_compared_pictures_are_whole(
+    show: Callable[..., Page], seen: Trace, width: int, height: int, least: int
+) -> None:
+    page = show(seen, viewport={"width": width, "height": height})
+    for i in range(2):
+        image = page.locator(".pictures img").nth(i).bounding_box()
+        frame = page.locator(".photo").nth(i).bounding_box()
+        assert image is not None and frame is not None
+        assert image["width"] >= least and image["height"] >= least
+        assert image["y"] >= frame["y"] and image["x"] >= frame["x"]
+        assert image["y"] + image["height"] <= frame["y"] + frame["height"]
+        assert image["x"] + image["width"] <= frame["x"] + frame["width"]
+    tally = page.locator(".pictures [data-probe]").bounding_box()
+    panel = page.locator(".pictures").bounding_box()
+    assert tally is not None and panel is not None
+    assert tally["y"] + tally["height"] <= panel["y"] + panel["height"]
+    assert page.evaluate("document.documentElement.scrollHeight") <= height or width < 1061
+
+
+def test_what_memory_carried_over_is_one_line_beside_a_picture(
+    show: Callable[..., Page], seen: Trace
+) -> None:
+    more = {"memory_rows": 58, "scope": "default", "model": "smol-boards-of-a-long-name"}
+    events = tuple(
+        e.model_copy(update=more) if isinstance(e, Header) else e
+        for e in seen.events if e.type != "probe"
+    )  # fmt: skip
+    size = {"width": 1280, "height": 720}
+    page = show(Trace(events), viewport=size)
+    term = page.locator(".who .term")
+    box, caption = term.bounding_box(), page.locator(".caption").bounding_box()
+    stage = page.locator(".tree-panel").bounding_box()
+    assert box is not None and caption is not None and stage is not None
+    assert box["height"] < 20, "one line"
+    assert stage["y"] + stage["height"] <= caption["y"], "the caption covers no legend"
+    term.hover()
+    assert "memory: 58 rows from earlier runs, scope default" in page.locator(".tip").inner_text()
+    where = page.locator(".where")
+    assert where.evaluate("(w) => w.scrollHeight <= w.clientHeight"), "nothing is cut"
+    assert page.locator(".pictures .line b").evaluate("(b) => b.scrollWidth <= b.clientWidth")
+
+
 def test_without_pictures_nothing_changes(show: Callable[..., Page]) -> None:
     page = show(made(model="toy", prompt="This is the house"))
     assert page.locator(".pictures").is_hidden()
@@ -155,6 +200,9 @@ def test_tokens_that_depend_on_the_picture_are_framed_and_say_what_would_stand_t
     page.evaluate("it.seek(Infinity)")
     assert page.evaluate("it.state().probe") == "other", "the newest one"
     assert framed(page) == list(other.changed) and len(other.changed) > 3
+    assert page.locator(".k-depends").inner_text().strip().endswith(
+        f"{len(other.changed)} of {len(other.picks)} would differ with green.png"
+    )
     page.get_by_role("button", name="blank", exact=True).click()
     assert framed(page) == list(blank.changed)
     changed = len(blank.changed)
@@ -214,7 +262,7 @@ def test_the_caption_says_when_a_step_begins_where_the_picture_matters(
     for step, first in firsts.items():
         page.evaluate(f"it.seekStep({step})")
         words = page.locator(".caption .why").inner_text()
-        depends = "This step begins where the picture matters: with another picture" in words
+        depends = "This step begins where the picture matters: with green.png" in words
         assert depends == (first in probe.changed), step
         said.add(depends)
     assert said == {True, False}
@@ -233,7 +281,7 @@ def test_what_stood_there_instead_is_shown_beside_it(
     used = header(seen).pictures[0]
     page = show(seen)
     assert sources(page) == [url(used.seen), url(seen.probes[1].seen)]
-    assert page.locator(".pictures figcaption").all_inner_texts() == ["as recorded", "other"]
+    assert page.locator(".pictures figcaption").all_inner_texts() == ["as recorded", "green.png"]
     page.get_by_role("button", name="blank", exact=True).click()
     assert sources(page) == [url(used.seen), url(seen.probes[0].seen)]
     assert page.locator(".instead img").get_attribute("alt") == (
@@ -290,7 +338,7 @@ def test_of_several_pictures_one_is_looked_at_and_a_probe_names_its_own(
     assert page.locator(".pictures .line b").inner_text() == "wide.png"
     assert sources(page) == [url(used[0].seen), url(used[1].seen)]
     page.get_by_role("button", name="off", exact=True).click()
-    page.get_by_role("button", name="other", exact=True).click()
+    page.get_by_role("button", name="blue.png", exact=True).click()
     assert page.locator(".pictures .line b").inner_text() == "green.png"
     page.keyboard.press("i")
     page.locator(".lightbox").get_by_role("button", name="picture 1").click()

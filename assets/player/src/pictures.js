@@ -1,4 +1,5 @@
 // The pictures of a prompt, and what another picture would have changed. Nothing here touches the page.
+import { plain, textPieces } from "./text.js";
 
 const SIGNATURE = "\x89PNG\r\n\x1a\n";
 const MOST_PIXELS = 4096 * 4096;
@@ -106,9 +107,21 @@ export function tally(probe) {
 export const firstOf = ({ decoder }, step) =>
   step > 0 ? decoder.counts[step - 1] : decoder.prefill ? 1 : 0;
 
+/** A name that somebody gave, with nothing in it that could be taken for something else. */
+export const named = (name) => plain(textPieces(name)).replaceAll("␣", " ");
+
+/** The file name of the other picture, where it has one and is not this one changed. */
+export function otherName(probe) {
+  const name = probe.kind === "other" ? [...named(probe.name ?? "").trim()] : [];
+  return name.length > 32 ? `${name.slice(0, 31).join("")}…` : name.join("");
+}
+
 /** What stood in the picture's place, as a part of a sentence. */
 export function instead(model, probe) {
-  const what = { say: `player.probe.instead.${probe.kind}`, params: {} };
+  const name = otherName(probe);
+  const what = name
+    ? { say: "player.probe.instead.named", params: { name } }
+    : { say: `player.probe.instead.${probe.kind}`, params: {} };
   if (pictures(model).length < 2) return what;
   return {
     say: "player.probe.instead_of",

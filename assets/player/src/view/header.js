@@ -19,7 +19,7 @@ export class Header {
         "",
         name === "speedup_decode" ? () => [totalSentence(player), speedSentence(player)] : undefined,
       );
-    this.memory = term(player, "memory_rows", "", () => [this.#scope()]);
+    this.memory = term(player, "memory_rows", "", () => [this.#rows(), this.#scope()]);
     this.told = h("span", { class: "told" });
     this.ceiling = term(player, "ceiling", "", () => [ceilingSentence(player)]);
     this.reason = h("p", { class: "reason" }, this.told, this.ceiling);
@@ -58,14 +58,8 @@ export class Header {
           })
         : "",
     );
-    const rows = header?.memory_rows ?? 0;
-    this.memory.hidden = rows === 0;
-    text(
-      this.memory,
-      rows
-        ? strings.say("player.memory_rows", { n: rows, scope: shown(header.scope ?? "default") })
-        : "",
-    );
+    this.memory.hidden = !header?.memory_rows;
+    text(this.memory, this.#rows());
     // Long names are cut after two lines; pointing at them shows the rest.
     this.title.title = this.title.textContent;
     this.where.title = this.where.textContent;
@@ -85,6 +79,13 @@ export class Header {
       );
     }
     this.#figures();
+  }
+
+  /** One line, cut where there is no room; pointing at it shows all of it. */
+  #rows() {
+    const { strings, model } = this.player;
+    const { memory_rows: n, scope } = model.decoder.header ?? {};
+    return n ? strings.say("player.memory_rows", { n, scope: shown(scope ?? "default") }) : "";
   }
 
   #scope() {

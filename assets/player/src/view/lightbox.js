@@ -1,6 +1,7 @@
 // A picture, large, over the player. Not modal: Tab goes on, Escape closes.
 import { h, put } from "./dom.js";
-import { choice, named } from "./pictures.js";
+import { named } from "../pictures.js";
+import { choice } from "./pictures.js";
 
 export class Lightbox {
   constructor(player) {

@@ -1,6 +1,6 @@
 // The pictures of the prompt beside the lanes, and beside one of them what a probe put in its place.
-import { instead, link, pictures, probeAt, tally } from "../pictures.js";
-import { plain, textPieces } from "../text.js";
+import { instead, link, named, otherName, pictures, probeAt, tally } from "../pictures.js";
+import { plain } from "../text.js";
 import { h, put, text } from "./dom.js";
 import { phrase } from "./say.js";
 import { term } from "./tooltip.js";
@@ -25,9 +25,6 @@ export function choice(label, options, current, choose, name = "") {
     ),
   );
 }
-
-/** A name that somebody gave, with nothing in it that could be taken for something else. */
-export const named = (name) => plain(textPieces(name)).replaceAll("␣", " ");
 
 export class Pictures {
   constructor(player) {
@@ -169,8 +166,13 @@ export class Pictures {
             image,
             h("span", { class: "unseen" }, open),
           ),
-      h("figcaption", {}, strings.say(`player.probe.kind.${probe.kind}`)),
+      h("figcaption", { title: this.#kind(probe) }, this.#kind(probe)),
     );
+  }
+
+  /** What a probe is called: the other picture's file name, else what was done to this one. */
+  #kind(probe) {
+    return otherName(probe) || this.player.strings.say(`player.probe.kind.${probe.kind}`);
   }
 
   #image(src, [width, height], alt) {
@@ -215,12 +217,7 @@ export class Pictures {
   probes() {
     const { model, strings, probe } = this.player;
     if (!model.probes.length) return null;
-    const kinds = model.probes.map((p) => p.kind);
-    const options = model.probes.map((p, i) => {
-      const one = kinds.filter((k) => k === p.kind).length === 1;
-      const name = one || p.kind !== "other" ? "" : ` ${named(p.name).slice(0, 16)}`;
-      return [i, `${strings.say(`player.probe.kind.${p.kind}`)}${name}`];
-    });
+    const options = model.probes.map((p, i) => [i, this.#kind(p)]);
     return choice(
       strings.say("player.probe.choose"),
       [[null, strings.say("player.probe.none")], ...options],
