@@ -53,6 +53,7 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
               element.querySelector('.sv-status').dataset.kind = kind;
               line.setAttribute('role', kind === 'error' ? 'alert' : 'status');
               if (line.textContent !== text) line.textContent = text;
+              line.title = text;  // it is cut where there is no room
               bar.hidden = kind !== 'busy';
               bar.setAttribute('aria-label', text);
               if (total > 0) { bar.max = total; bar.value = Math.min(done, total); }

@@ -43,6 +43,7 @@ def changed_tokens(visit: Visitor) -> list[str]:
 def test_a_blank_picture_marks_the_words_that_it_decides(sign_run: Visitor) -> None:
     visit = sign_run
     chosen(visit, BLANK)
+    visit.wait("document.querySelector('#whatif-run').innerText === 'Read it back'")
     before = visit.state()["run"]
     visit.page.click("#whatif-run")
     line = said(visit, "With a blank picture in place of red.png, ")
@@ -54,6 +55,11 @@ def test_a_blank_picture_marks_the_words_that_it_decides(sign_run: Visitor) -> N
     ]
     assert changed_tokens(visit)[:3] == ["␣white", "␣white", "␣turn"]
     visit.wait(f"{STATE}.run !== {json.dumps(before)}")
+    top = visit.page.locator("#status .sv-status-text")
+    assert top.inner_text() == "7 of 56 tokens depend on the picture"
+    size = top.evaluate("(t) => [t.scrollWidth - t.clientWidth, t.clientHeight, t.clientWidth]")
+    assert size[0] <= 0 and size[1] < 30, size
+    assert visit.state()["step"] == 24 and visit.state()["tokens"] == 56, "all marks are seen"
     # The trace that can be taken away holds the probe; the results stay beside it.
     (probe,) = load(visit.download("trace")).probes
     assert probe.changed == (3, 6, 11, 17, 23, 50, 53)
