@@ -315,7 +315,7 @@ EXAMPLES += (
         title="A second question about the same board",
         description="The talk about the departure board goes on. The memories of two and three "
         "tokens are empty again: each turn is a request of its own.",
-        prompt="Which departures are late or cancelled?",
+        prompt="What is the next departure?",
         after="departures",
     ),
     Example(
