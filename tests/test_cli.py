@@ -202,7 +202,9 @@ def test_knobs_reach_the_decoder(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["--prompt", "a", "--model", "magic"],
             "There is no model 'magic': choose smollm2-135m, smollm2-135m-hub, tiny-raven, "
-            "smol-boards, huginn-0125, toy, toy-signs, a folder with a saved model, or a hub id "
+            "smol-boards, huginn-0125, smolvlm-256m, smolvlm-500m, smolvlm-2.2b, qwen2.5-vl-3b, "
+            "qwen2.5-vl-7b, llava-1.6-mistral-7b, llava-1.6-vicuna-7b, toy, toy-signs, "
+            "a folder with a saved model, or a hub id "
             "such as owner/name.",
         ),
         (["--prompt", "a", "--max-new-tokens", "0"], "max new tokens must be at least 1."),

@@ -27,7 +27,8 @@ def test_every_row_of_the_suite_gives_the_tokens_of_plain_decoding(
         made.eos_ids = frozenset()
         return made
 
-    registry.register(Entry(label=label, title=label, load=fresh))
+    sees = frozenset({"tree", "rollback", "image"})
+    registry.register(Entry(label=label, title=label, load=fresh, supports=sees))
     runner = Runner(Place(label, "cpu", "float64"))
     runner.load_peer()
     assert runner.no_peer == ""
