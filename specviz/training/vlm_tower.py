@@ -74,7 +74,7 @@ def tower_config() -> SiglipVisionConfig:
 
 
 class Reader(nn.Module):
-    """Tower, projector's first layer, and the early question about glyphs (training only)."""
+    """Tower, projector's first layer, and the questions of earlier layers (training only)."""
 
     def __init__(self) -> None:
         super().__init__()
