@@ -19,7 +19,7 @@ from specviz.training.vlm_scenes import Exchange, Scene
 
 MARK = 16  # <empty_output>, a reserved token of SmolLM2 that stands for one cell of a picture
 OPENINGS = ("", "\n")  # what may stand between a picture and the text about it
-TWO_TURNS = 0.25  # share of chats that go on with a second question
+TWO_TURNS = 0.5  # share of chats that go on with a second question
 LOOK_SEED = 10_000
 
 

@@ -27,10 +27,11 @@ WIDTH, LAYERS, HEADS, INNER = 256, 6, 8, 1024
 UNITS = 576  # the width of the language model: hidden units of the projector
 GLYPHS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:.-/!?&+"
 # Behind which layers the questions are asked that only training asks: which glyph stands here, how
-# high is the bar over this label, is it the tallest or the smallest.
+# high is the bar over this label and how many things are there, is it the tallest or the smallest.
 EARLY, MIDDLE, LATE = 2, 3, 5
 EMPTY_WEIGHT = 0.3  # of a cell that says nothing, against one that does
-POSITIVE = 3.0  # of the unit that should speak, against one that should not
+POSITIVE = 1.5  # of the unit that should speak, against one that should not
+ALONE = 0.5  # weight of the question which unit, or none, speaks loudest
 FACT = 5.0  # weight of a cell that sums up: there are few, and they take the whole picture
 CALM = -6.0  # units say nothing at first
 
@@ -40,24 +41,27 @@ class Batch:
     """``pixels`` [b, 3, 256, 256] in [-1, 1]; ``symbols`` [b, 256]: the number of the symbol, -1
     for nothing; ``glyphs`` [b, 256]: 1 + the number of the glyph, 0 for none; ``heights`` [b, 256]:
     of the bar above a label, in cells, -1 elsewhere; ``ranks`` [b, 256]: 0 where that bar is the
-    tallest, 1 the smallest, 2 neither, -1 elsewhere."""
+    tallest, 1 the smallest, 2 neither, -1 elsewhere; ``counts`` [b]: lines, bars or figures, -1
+    where nobody counts."""
 
     pixels: Tensor
     symbols: Tensor
     glyphs: Tensor
     heights: Tensor
     ranks: Tensor
+    counts: Tensor
 
 
 @dataclass(frozen=True)
 class Said:
     """Logits ``symbols`` [b, 256, symbols], ``glyphs`` [b, 256, glyphs] and ``ranks`` [b, 256, 3],
-    ``heights`` [b, 256] in cells."""
+    ``heights`` [b, 256] in cells, ``counts`` [b]."""
 
     symbols: Tensor
     glyphs: Tensor
     heights: Tensor
     ranks: Tensor
+    counts: Tensor
 
 
 def tower_config() -> SiglipVisionConfig:
@@ -83,6 +87,7 @@ class Reader(nn.Module):
         self.glyph = nn.Linear(WIDTH, 1 + len(GLYPHS))
         self.height = nn.Linear(WIDTH, 1)
         self.rank = nn.Linear(WIDTH, 3)
+        self.count = nn.Linear(WIDTH, 1)  # of the mean over cells: every thing adds its part
         nn.init.normal_(self.says.weight, std=0.02)
         nn.init.constant_(self.says.bias, CALM)
         with torch.no_grad():  # so that attention can look a few cells aside from the start
@@ -97,6 +102,7 @@ class Reader(nn.Module):
             self.glyph(states[EARLY]).float(),
             self.height(states[MIDDLE])[..., 0].float(),
             self.rank(states[LATE]).float(),
+            self.count(states[MIDDLE].mean(dim=1))[:, 0].float(),
         )
 
 
@@ -127,11 +133,15 @@ def loss_of(reader: Reader, batch: Batch) -> Tensor:
     units = nn.functional.binary_cross_entropy_with_logits(
         flat, target, reduction="none", pos_weight=torch.tensor(POSITIVE)
     ).sum(dim=1)
-    return (units * weight).sum() / weight.sum() + _early(said, batch)
+    loudest = nn.functional.cross_entropy(
+        nn.functional.pad(flat, (1, 0)), told + 1, reduction="none"
+    )  # a unit speaks above zero, so that zero stands for none of them
+    return ((units + ALONE * loudest) * weight).sum() / weight.sum() + _early(said, batch)
 
 
 def _early(said: Said, batch: Batch) -> Tensor:
-    """What earlier layers are asked for: glyphs, heights of bars, which of them stand out."""
+    """What earlier layers are asked for: glyphs, heights of bars, which of them stand out, and how many
+    things there are."""
     seen = batch.glyphs.reshape(-1)
     glyph = nn.functional.cross_entropy(
         said.glyphs.reshape(len(seen), -1), seen, reduction="none"
@@ -143,12 +153,17 @@ def _early(said: Said, batch: Batch) -> Tensor:
         tall = nn.functional.smooth_l1_loss(said.heights[bars], batch.heights[bars])
         rank = nn.functional.cross_entropy(said.ranks[bars], batch.ranks[bars])
         found = found + 0.3 * tall + rank
+    counted = batch.counts >= 0
+    if counted.any():
+        found = found + 0.3 * nn.functional.smooth_l1_loss(
+            said.counts[counted], batch.counts[counted]
+        )
     return found
 
 
 def targets(made: Scene) -> tuple[np.ndarray, ...]:
-    """What the cells of a scene say, which glyphs they hold, and heights and ranks of the bars
-    over labels; see ``Batch``."""
+    """What the cells of a scene say, which glyphs they hold, heights and ranks of the bars over
+    labels, and how many things there are; see ``Batch``."""
     symbols = np.array([[NUMBER.get(s, -1) for s in row] for row in made.symbols])
     glyphs = np.zeros((GRID, GRID), dtype=np.int64)
     for line in made.lines:
@@ -162,7 +177,9 @@ def targets(made: Scene) -> tuple[np.ndarray, ...]:
     for column, size in zip(labels, sizes, strict=True):
         heights[LABELS, column] = size
         ranks[LABELS, column] = 0 if size == max(sizes) else 1 if size == min(sizes) else 2
-    return tuple(part.reshape(-1) for part in (symbols, glyphs, heights, ranks))
+    fact = made.symbols[FACTS_ROW][1]
+    count = np.float32(fact if fact.isdigit() else -1)
+    return (*(part.reshape(-1) for part in (symbols, glyphs, heights, ranks)), count)
 
 
 def batches(seed: int, size: int, pages: float, drills: float) -> Iterator[Batch]:
