@@ -40,7 +40,7 @@ function because(model, step, node) {
     level: { source: sourceOf(fact.level) },
     cut: { cut: fact.cut },
     p: share(fact.probability),
-    share: share(fact.share),
+    share: { above: fact.share, digits: 2 },
     ...cutNumbers(fact),
   };
   if (fact.known === "yes" && fact.cut === "score" && params.limit)
@@ -62,8 +62,9 @@ function because(model, step, node) {
 export function cutNumbers(fact) {
   if (fact.limit === undefined || fact.branch === null) return {};
   return {
-    share: { number: fact.share, digits: 4 },
-    branch: { number: fact.branch, digits: fact.branch < 0.1 ? 4 : 2 },
+    // A candidate's share is recorded to four places and was never nothing.
+    share: { above: fact.share, digits: 4 },
+    branch: { above: fact.branch, digits: fact.branch < 0.1 ? 4 : 2 },
     limit: { number: fact.limit, digits: 4 },
   };
 }

@@ -53,6 +53,8 @@ function tree(model, place) {
       bonus: null,
       walk: [],
       outcome: "none",
+      pulse: null,
+      flight: null,
     };
   }
   const order = growth(step);
@@ -91,6 +93,21 @@ function tree(model, place) {
       ? null
       : { parent: end, token: step.nodes[end].pick, shown: done > step.walk.length },
     outcome: outcome(step),
+    ...moving(step, place),
+  };
+}
+
+/**
+ * What is on its way inside a step: `pulse` {to, own, share} along the edge that the walk takes (to
+ * -1: the model's own token), `flight` 0..1 of the way of what was written into the text, else null.
+ */
+function moving(step, { phase, at, fraction }) {
+  const own = at === step.walk.length;
+  const clipped = step.emitted.length <= step.walk.length;
+  const walks = phase === "walk" && fraction < 1 && !(own && clipped);
+  return {
+    pulse: walks ? { to: own ? -1 : step.walk[at], own, share: Math.min(1, 2 * fraction) } : null,
+    flight: phase === "emit" && fraction < 1 ? fraction : null,
   };
 }
 

@@ -71,6 +71,12 @@ export class Strings {
     return this.say("player.unit.s", { value: this.num(seconds, seconds < 100 ? 1 : 0) });
   }
 
+  /** A number that is above zero but may be too small to show: then a bound of it. */
+  above(value, digits) {
+    const least = 10 ** -digits;
+    return value < least / 2 ? this.say("player.below", { value: this.num(least, digits) }) : this.num(value, digits);
+  }
+
   /** A probability: two decimals, but never "0.00" for something that is not zero. */
   prob(p) {
     if (p > 0 && p < 0.005) return "<" + this.num(0.01, 2);

@@ -44,8 +44,16 @@ export function figures(payload) {
     tau: decoder?.tau ?? null,
     acceptance: decoder?.acceptance ?? null,
     ceiling: decoder?.ceiling ?? null,
-    above: Boolean(payload.summary?.above_ceiling),
+    above: aboveCeiling(payload.summary),
   };
+}
+
+/** How the measured speed lies to the ceiling: "far" above, "near" above (as any two measurements
+ * differ), or null: below, as shown with two digits. */
+function aboveCeiling(summary) {
+  if (summary?.above_ceiling) return "far";
+  const ceiling = summary?.decoder?.ceiling;
+  return ceiling && summary.speedup_decode && round(summary.speedup_decode) > round(ceiling) ? "near" : null;
 }
 
 const round = (value) => Math.round(value * 100) / 100;

@@ -2,6 +2,9 @@
 import { plain } from "../text.js";
 import { s } from "./dom.js";
 
+// What was not written fades while the rest flows into the text; stopped there, all is to be read.
+const FADED = 0.28;
+
 // The marks as lines in a box of 10 x 10: text would cost a layout each.
 const CHECK = "M1,5.4 L4,8.4 L9,1.8";
 const CROSS = "M1.8,1.8 L8.2,8.2 M8.2,1.8 L1.8,8.2";
@@ -55,23 +58,72 @@ export class Branches {
       }
       const chip = painter.draw(item, box, crowded, painter.small(placed.scale));
       chips.append(chip.g);
-      this.parts.set(item.id, { ...chip, edge, item, box });
+      this.parts.set(item.id, { ...chip, edge, item, box, shown: 1, asked: false });
     }
     this.ring = s("rect", { class: "ring", rx: font * 0.68 });
-    this.canvas.replaceChildren(edges, this.ring, chips);
+    this.pulse = s("path", { class: "pulse", pathLength: 1 });
+    this.pulse.style.display = "none";
+    this.width = placed.w;
+    this.canvas.replaceChildren(edges, this.pulse, this.ring, chips);
   }
 
   /** Give every node the state it has in the scene. */
   show(scene) {
     const { tree } = scene;
     const { strings, model } = this.player;
-    for (const node of tree.nodes)
-      this.#state(node.id, node.state, node.fresh, node.token, strings, model);
+    // The pass reads all guesses at once; the band that stands for it reaches them one by one.
+    const swept = tree.verify > 0 && tree.verify < 1 ? tree.verify * (this.width + 16) - 8 : null;
+    const fade = tree.flight === null ? 1 : 1 - (1 - FADED) * Math.min(1, 2 * tree.flight);
+    for (const node of tree.nodes) {
+      const part = this.parts.get(node.id);
+      if (!part) continue;
+      this.#state(node.id, node.state, node.token, strings, model);
+      const stays = node.id === 0 || node.state === "accepted";
+      this.#motion(part, node.state === "hidden" ? 1 : node.fresh, stays ? 1 : fade);
+      this.#asked(part, swept !== null && part.box.x + part.box.w / 2 <= swept);
+    }
     for (const { ids, rect } of this.bundles)
       rect.style.display = ids.every((id) => tree.nodes[id].state === "hidden") ? "none" : "";
-    if (tree.bonus)
-      this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", 1, tree.bonus.token, strings, model);
+    if (tree.bonus && this.parts.has(-1))
+      this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", tree.bonus.token, strings, model);
+    this.#along(tree.pulse);
     this.#focus(scene.focus);
+  }
+
+  /** A new guess comes out of its parent: it moves from there, and its edge is drawn behind it. */
+  #motion(part, fresh, fade) {
+    const shown = fresh * fade;
+    if (shown === 1 && part.shown === 1) return;
+    if (part.shown === shown) return;
+    part.shown = shown;
+    const { box, edge, g } = part;
+    const from = this.parts.get(part.item.parent)?.box;
+    const back = from && fresh < 1 ? (1 - fresh) * (1 - fresh) : 0;
+    const x = box.x - back * (from ? box.x - from.x : 0);
+    const y = box.y - back * (from ? box.y - from.y : 0);
+    g.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)})`);
+    const opacity = fresh < 1 ? 0.15 + 0.85 * fresh : fade;
+    for (const element of [g, edge])
+      if (opacity === 1) element?.removeAttribute("opacity");
+      else element?.setAttribute("opacity", opacity.toFixed(2));
+  }
+
+  #asked(part, on) {
+    if (Boolean(part.asked) === on) return;
+    part.asked = on;
+    part.g.classList.toggle("asked", on);
+  }
+
+  /** The walk goes along an edge: a stroke that grows from the parent to the guess it takes. */
+  #along(pulse) {
+    const edge = pulse && this.parts.get(pulse.to)?.edge;
+    const on = Boolean(edge) && pulse.share < 1;
+    this.pulse.style.display = on ? "" : "none";
+    if (!on) return;
+    if (this.runs !== edge) this.pulse.setAttribute("d", edge.getAttribute("d"));
+    this.runs = edge;
+    this.pulse.setAttribute("class", pulse.own ? "pulse own" : "pulse");
+    this.pulse.setAttribute("stroke-dasharray", `${pulse.share.toFixed(3)} 1`);
   }
 
   #focus(id) {
@@ -94,7 +146,7 @@ export class Branches {
     }
   }
 
-  #state(id, state, fresh, token, strings, model) {
+  #state(id, state, token, strings, model) {
     const part = this.parts.get(id);
     if (!part) return;
     if (this.states.get(id) !== state) {
@@ -102,7 +154,7 @@ export class Branches {
       const source = id < 0 ? "bonus" : part.item.node.source;
       part.g.setAttribute(
         "class",
-        `chip ${state} o-${source}${id === this.focused ? " focus" : ""}`,
+        `chip ${state} o-${source}${id === this.focused ? " focus" : ""}${part.asked ? " asked" : ""}`,
       );
       part.edge?.setAttribute("class", `edge ${state} o-${source}`);
       part.mark?.setAttribute("d", PATHS[state] ?? "");
@@ -114,12 +166,6 @@ export class Branches {
         }),
       );
     }
-    const opacity = state !== "hidden" && fresh < 1 ? (0.15 + 0.85 * fresh).toFixed(2) : null;
-    if (opacity === null && !part.faded) return;
-    part.faded = opacity !== null;
-    for (const element of [part.g, part.edge])
-      if (opacity === null) element?.removeAttribute("opacity");
-      else element?.setAttribute("opacity", opacity);
   }
 }
 

@@ -2,6 +2,7 @@
 import css from "../../player.css";
 import { Caption } from "./caption.js";
 import { h } from "./dom.js";
+import { Flight } from "./flight.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
@@ -38,6 +39,7 @@ export function frame(player, host) {
   const caption = new Caption(player);
   const transport = new Transport(player);
   const help = new Help(player);
+  const flight = new Flight(player);
   const element = h(
     "section",
     {
@@ -64,6 +66,7 @@ export function frame(player, host) {
     caption.voice,
     help.element,
     lightbox.element,
+    flight.element,
     tooltip.element,
   );
   root.replaceChildren(element);
@@ -85,8 +88,9 @@ export function frame(player, host) {
     caption,
     transport,
     help,
+    flight,
     tooltip,
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help, flight],
   };
 }
 

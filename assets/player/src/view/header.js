@@ -4,6 +4,8 @@ import { h, put, text } from "./dom.js";
 import { sentence } from "./say.js";
 import { term } from "./tooltip.js";
 
+const CEILING = { far: "_above", near: "_at" };
+
 export class Header {
   constructor(player) {
     this.player = player;
@@ -120,8 +122,8 @@ export class Header {
     const both = f.speed !== null && f.total !== null && f.reading > 0.2;
     text(this.told, reason(payload) ? speedSentence(this.player) : "");
     const ceiling = f.ceiling === null ? "" : strings.num(f.ceiling, 2);
-    text(this.ceiling, ceiling && strings.say(f.above ? "player.ceiling_above" : "player.ceiling", { value: ceiling }));
-    this.ceiling.classList.toggle("doubt", f.above);
+    text(this.ceiling, ceiling && strings.say(`player.ceiling${CEILING[f.above] ?? ""}`, { value: ceiling }));
+    this.ceiling.classList.toggle("doubt", f.above === "far");
     this.ceiling.hidden = ceiling === "";
     this.reason.hidden = this.reason.textContent === "";
     const found = {
@@ -185,6 +187,6 @@ export function speedSentence({ strings, payload }) {
 export function ceilingSentence({ strings, payload }) {
   const { ceiling, above } = figures(payload);
   if (ceiling === null) return "";
-  const key = above ? "player.speed.above" : "player.speed.ceiling";
+  const key = `player.speed.${{ far: "above", near: "at" }[above] ?? "ceiling"}`;
   return strings.say(key, { ceiling: strings.num(ceiling, 2) });
 }

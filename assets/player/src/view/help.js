@@ -19,6 +19,7 @@ const KEYS = [
 ];
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
 const TERMS = [
+  "overview",
   "tau",
   "acceptance",
   "speedup_decode",

@@ -126,7 +126,7 @@ export class Memory {
             rank: w.rank ?? 0,
             of: w.of ?? 0,
             level: { source: w.level === 0 ? "copy" : `level${w.level}` },
-            share: { probability: w.share ?? 0 },
+            share: { above: w.share ?? 0, digits: 2 },
           }),
           w.known === "yes" && w.cut
             ? [" ", this.#cut(w)]

@@ -15,7 +15,8 @@ export function choice(label, options, current, choose, name = "") {
         "button",
         {
           type: "button",
-          class: "seg",
+          class: words.length > 10 ? "seg long" : "seg",
+          title: words.length > 10 ? words : null,
           "aria-pressed": String(value === current),
           "data-value": String(value),
           onclick: () => choose(value),

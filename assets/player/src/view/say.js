@@ -11,6 +11,7 @@ function value(context, param) {
   if ("token" in param) return chip(model, param.token);
   if ("seconds" in param) return strings.time(param.seconds);
   if ("probability" in param) return strings.prob(param.probability);
+  if ("above" in param) return strings.above(param.above, param.digits);
   if ("number" in param) return strings.num(param.number, param.digits ?? 0);
   if ("source" in param) return strings.say(`player.source.${param.source}`);
   if ("cut" in param) return param.cut ? strings.say(`player.cut.${param.cut}`) : "";

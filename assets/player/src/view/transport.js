@@ -1,9 +1,8 @@
-// Play, step, jump, and the scrub bar with its marks.
-import { outcome } from "../model.js";
+// Play, step, jump, and the scrub bar under the overview of the run.
 import { h, put, s, text } from "./dom.js";
+import { Overview } from "./overview.js";
 
 export const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8", "real"];
-const MARK_HEIGHT = 16;
 
 // Drawn, not written: many fonts lack these signs or turn them into emoji.
 const ICONS = {
@@ -33,13 +32,16 @@ export class Transport {
     this.buttons = h("div", { class: "buttons" });
     this.switches = h("div", { class: "switches" });
     this.where = h("span", { class: "step-of" });
-    this.marks = s("svg", { class: "marks", "aria-hidden": "true", preserveAspectRatio: "none" });
+    this.overview = new Overview(player);
+    this.whole = h("span", { class: "unseen", id: "sv-whole" });
+    this.ahead = h("i", { class: "ahead" });
     this.fill = h("i", { class: "done" });
     this.thumb = h("i", { class: "thumb" });
     this.bar = h(
       "div",
-      { class: "scrub", role: "slider", tabindex: "0" },
-      this.marks,
+      { class: "scrub", role: "slider", tabindex: "0", "aria-describedby": "sv-whole" },
+      this.overview.svg,
+      this.ahead,
       h("i", { class: "track" }),
       this.fill,
       this.thumb,
@@ -47,7 +49,7 @@ export class Transport {
     this.element = h(
       "section",
       { class: "transport" },
-      h("div", { class: "scrub-row" }, this.play, this.bar, this.where),
+      h("div", { class: "scrub-row" }, this.play, this.bar, this.where, this.whole),
       h("div", { class: "button-row" }, this.buttons, this.switches),
     );
     this.#drag();
@@ -143,13 +145,13 @@ export class Transport {
     this.bar.setAttribute("aria-label", strings.say("player.scrub_label"));
     this.playing = null;
     this.followKey = this.#followKey();
-    this.#marks();
+    this.#draw();
     if (kept) this.element.querySelector(`[data-act=${kept}]`)?.focus();
   }
 
-  /** New events: more marks. */
+  /** New events: more columns. */
   grow() {
-    this.#marks();
+    this.#draw();
   }
 
   #followKey() {
@@ -164,28 +166,14 @@ export class Transport {
   resize(width) {
     if (width <= 0 || Math.abs(width - this.width) < 0.5) return false;
     this.width = width;
-    this.#marks();
+    this.#draw();
     return true;
   }
 
-  /** Ticks per outcome, different in height and place as well as in colour. */
-  #marks() {
+  #draw() {
     const { steps } = this.player.model.decoder;
-    const paths = { full: "", partial: "", reject: "", none: "" };
-    const shapes = { full: [2, 11], partial: [8, 5], reject: [9, 7], none: [11, 2] };
-    steps.forEach((step, i) => {
-      const kind = outcome(step);
-      const x = this.#x(i);
-      if (kind === "reject") paths.reject += `M${(x - 2.2).toFixed(1)},8l4.4,5m0,-5l-4.4,5`;
-      else paths[kind] += `M${x.toFixed(1)},${shapes[kind][0]}v${shapes[kind][1]}`;
-    });
-    this.marks.setAttribute("viewBox", `0 0 ${this.width} ${MARK_HEIGHT}`);
-    put(
-      this.marks,
-      Object.entries(paths)
-        .filter(([, d]) => d)
-        .map(([kind, d]) => s("path", { class: `m-${kind}`, d })),
-    );
+    this.overview.draw(this.width, (step) => this.#x(step));
+    text(this.whole, this.overview.label());
     this.bar.setAttribute("aria-valuemin", 1);
     this.bar.setAttribute("aria-valuemax", Math.max(1, steps.length));
   }
@@ -212,6 +200,9 @@ export class Transport {
     const x = this.#x(at);
     this.thumb.style.transform = `translateX(${(x - 10).toFixed(1)}px)`;
     this.fill.style.transform = `scaleX(${(x / this.width).toFixed(4)})`;
+    // The column of the step that is shown is bright as a whole.
+    const rest = Math.max(0, this.width - x - this.overview.half);
+    this.ahead.style.transform = `scaleX(${(rest / this.width).toFixed(4)})`;
     const label =
       place.step < 0
         ? strings.say("player.at_prefill")
@@ -235,12 +226,15 @@ export class Transport {
     let held = false;
     let asked = 0;
     let x = 0;
-    const go = () => {
-      asked = 0;
+    const step = () => {
       const box = this.bar.getBoundingClientRect();
       const steps = this.player.model.decoder.steps.length;
       const share = (x - box.left - 8) / Math.max(1, box.width - 16);
-      this.player.seekStep(Math.round(share * steps) - 1, true);
+      return Math.round(share * steps) - 1;
+    };
+    const go = () => {
+      asked = 0;
+      this.player.seekStep(step(), true);
     };
     this.bar.addEventListener("pointerdown", (e) => {
       held = true;
@@ -249,8 +243,11 @@ export class Transport {
       go();
     });
     this.bar.addEventListener("pointermove", (e) => {
-      if (!held) return;
       x = e.clientX;
+      if (!held) {
+        this.bar.title = this.overview.told(step());
+        return;
+      }
       asked ||= requestAnimationFrame(go);
     });
     for (const end of ["pointerup", "pointercancel"])

@@ -214,10 +214,15 @@ export class Tree {
     }
     const style = this.player.narrow ? `${this.tall}px` : "";
     if (this.svg.style.height !== style) this.svg.style.height = style;
-    this.view = { x: x + this.pan.offset.x, y: y + this.pan.offset.y, k };
+    // What is counted as out of view is what is drawn there, rounded alike.
+    this.view = {
+      x: +(x + this.pan.offset.x).toFixed(1),
+      y: +(y + this.pan.offset.y).toFixed(1),
+      k: +k.toFixed(4),
+    };
     this.canvas.setAttribute(
       "transform",
-      `translate(${this.view.x.toFixed(1)},${this.view.y.toFixed(1)}) scale(${k.toFixed(3)})`,
+      `translate(${this.view.x},${this.view.y}) scale(${this.view.k})`,
     );
     if (!this.player.narrow) this.beyond.show(placed, this.view, this.size, scene.tree);
     else this.beyond.clear();
