@@ -7,12 +7,13 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from specviz import catalog, metrics, sights
+from specviz.compare import compare
 from specviz.evidence import WaveEvidence
 from specviz.trace import Header, Step, StoredEvent, Trace
 from specviz.tracefile import dumps
@@ -25,6 +26,18 @@ _STYLE = (
     "@media(prefers-color-scheme:dark){body{background:#101419}}"
 )
 _START = "SpecvizPlayer.mount(document.getElementById('player'), data.options).load(data.payload);"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A second run of the same prompt, to be shown beside a first one.
+
+    ``names``: what the first and the second are called. ``said``: sentences about how they differ.
+    """
+
+    other: Trace
+    names: tuple[str, str]
+    said: tuple[str, ...] = ()
 
 
 @cache
@@ -92,14 +105,19 @@ def payload(
     run_id: str | None = None,
     live: bool = False,
     audited: bool = True,
+    pair: Pair | None = None,
 ) -> dict[str, Any]:
     """Everything ``player.load`` needs: the stored events, their summary, where to pause.
 
     ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
     in the header. ``audited`` False: the recorded comparison is not to be believed, so the player
-    shows no verdict.
+    shows no verdict. ``pair``: a run to stand beside this one; TraceError where the two are no runs
+    of one prompt and model.
     """
     header = next((e for e in trace.events if e.type == "header"), None)
+    other, first = (None, None) if pair is None else _beside(trace, pair)
+    if start_step is None and first is not None:
+        start_step = first
     return {
         "version": VERSION,
         "run_id": run_id if run_id is not None else (header.run if header else ""),
@@ -113,7 +131,23 @@ def payload(
         "map": text_map(trace),
         "start_step": interesting_step(trace) if start_step is None else start_step,
         "instructive": start_step is None,
+        **({} if other is None else {"other": other}),
     }
+
+
+def _beside(trace: Trace, pair: Pair) -> tuple[dict[str, Any], int | None]:
+    """The other run as the player gets it, and the first step of ``trace`` that differs."""
+    found = compare(trace, pair.other, pair.names)
+    differs = [p for p in found.positions if p.gained or p.lost]
+    events = [e for e in pair.other.events if getattr(e, "role", "decoder") == "decoder"]
+    data = {
+        "mine": pair.names[0],
+        "name": pair.names[1],
+        "said": list(pair.said),
+        "differs": [[p.index, "gained" if p.gained else "lost"] for p in differs],
+        "events": [plain(event) for event in events if event.type != "check"],
+    }
+    return data, next((p.a.step for p in differs if p.a.step >= 0), None)
 
 
 def update(
@@ -153,12 +187,15 @@ def text_map(trace: Trace) -> dict[str, Any] | None:
 
 
 def export_html(
-    trace: Trace, lang: str = "en", *, start_step: int | None = None, audited: bool = True
-) -> str:
+    trace: Trace, lang: str = "en", *, start_step: int | None = None, audited: bool = True,
+    pair: Pair | None = None,
+) -> str:  # fmt: skip
     """One HTML file that holds the run and the player and asks the network for nothing."""
     data = {
         "options": {"strings": player_strings(lang), "lang": lang},
-        "payload": payload(trace, lang=lang, start_step=start_step, audited=audited),
+        "payload": payload(
+            trace, lang=lang, start_step=start_step, audited=audited, pair=pair
+        ),
     }
     header = trace.events[0] if trace.events else None
     title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))

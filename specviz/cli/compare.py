@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from specviz.audit import audit
 from specviz.catalog import text
 from specviz.changes import Change
 from specviz.cli.command import TRACE_ENDINGS, AsJson, Knobs, TraceFile, command
@@ -20,6 +21,7 @@ from specviz.counterfactual import (
     offered,
     run_counterfactual,
 )
+from specviz.files import write_whole
 from specviz.models.base import InputError
 from specviz.options import knob_settings
 from specviz.recorder import Meter, check_writable
@@ -35,10 +37,19 @@ def compare_command(
     first: TraceFile,
     second: Annotated[Path, typer.Argument(help=text("cli.compare.trace"))],
     as_json: AsJson = False,
+    page: Annotated[Path | None, typer.Option("--html", help=text("cli.compare.html"))] = None,
 ) -> None:
     a, b = (_loaded(path) for path in (first, second))
+    check_writable(page, (".html",))
     found = compare(a, b, (str(first), str(second)))
     names = (text("compare.name.a"), text("compare.name.b"))
+    if page is not None:
+        from specviz.player import Pair, export_html
+
+        said = tuple(difference.sentences(found, names[1]))
+        pair = Pair(b, names, said)
+        write_whole(page, export_html(a, audited=not audit(a), pair=pair).encode())
+        typer.echo(text("cli.exported", path=page), err=as_json)
     if as_json:
         typer.echo(json.dumps(difference.to_object(found), ensure_ascii=False))
         return

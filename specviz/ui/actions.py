@@ -42,6 +42,14 @@ def same(line: Any = KEEP) -> tuple[Any, ...]:
     return KEEP, KEEP, KEEP, line
 
 
+def _message(payload: dict[str, Any]) -> str:
+    """What the player is told to load; ValueError when a number in it is none."""
+    # A long run is megabytes of JSON, and a value travels as it is.
+    plain = json.dumps(payload, allow_nan=False).encode()
+    packed = gzip.compress(plain, compresslevel=5, mtime=0)
+    return json.dumps({"load": base64.b64encode(packed).decode()})
+
+
 @dataclass(frozen=True)
 class Actions:
     """The handlers of one page; they share nothing but what ``desk`` keeps per visit.
@@ -138,10 +146,15 @@ class Actions:
         payload = player.payload(
             trace, lang=self.lang, start_step=start, run_id=run_id, audited=audited
         )
-        # A long run is megabytes of JSON, and a value travels as it is.
-        plain = json.dumps(payload, allow_nan=False).encode()
-        packed = gzip.compress(plain, compresslevel=5, mtime=0)
-        return json.dumps({"load": base64.b64encode(packed).decode()})
+        return _message(payload)
+
+    def packed_pair(self, visit: Visit, trace: Trace, pair: player.Pair) -> str:
+        """The player's message for two runs beside each other, the first under the name of the run
+        that is shown."""
+        payload = player.payload(
+            trace, lang=self.lang, run_id=visit.shown, audited=not audit(trace), pair=pair
+        )
+        return _message(payload)
 
     def _shown(self, visit: Visit, message: str, run_id: str, line: Any) -> tuple[Any, ...]:
         visit.shown = run_id

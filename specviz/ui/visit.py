@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.models.base import Picture
+from specviz.player import Pair
 from specviz.trace import Recording, StoredEvent, Trace
 from specviz.ui.given import Given, Talk
 from specviz.ui.reading import Reading
@@ -50,7 +51,8 @@ class Visit:
     the next prompt; ``opening``: files that are still becoming such pictures; ``replacing``: the
     number of the one whose place the next takes; ``talk``: the turns before. ``other``: the picture
     that may stand in the place of one of the run that is shown; ``probed``: that run since its
-    answer was read back, ``copied``: what it was called before.
+    answer was read back, ``copied``: what it was called before. ``pair``: the two runs that were
+    compared last, the first of them with what stands beside it.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -69,6 +71,7 @@ class Visit:
     other: Picture | None = None
     probed: str = ""
     copied: str = ""
+    pair: tuple[Trace, Pair] | None = None
 
     @property
     def busy(self) -> bool:

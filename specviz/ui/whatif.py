@@ -20,6 +20,7 @@ from specviz.compare import compare
 from specviz.counterfactual import Outcome, change, offered, run_counterfactual
 from specviz.jobs import Job, ProbeJob
 from specviz.models.base import InputError
+from specviz.player import Pair
 from specviz.probing import found_by, with_probe
 from specviz.trace import Event, Probe, Trace, TraceError
 from specviz.tracefile import load
@@ -70,6 +71,7 @@ class WhatIf:
         those were another's."""
         if visit.shown and visit.shown == visit.probed:
             return (KEEP,) * 5  # the same run, only that its marks are shown now
+        visit.pair = None
         trace = self.actions.desk.trace(visit.shown) or Trace(())
         found = choices(trace, self.lang)
         found += [(text(f"whatif.{c.name}", self.lang), c.name) for c in offered(trace)]
@@ -97,6 +99,7 @@ class WhatIf:
         except Exception as error:
             line = self.actions.failed(error)
             return line, *(KEEP,) * 7, *self._nothing(line)
+        visit.pair = None
         visit.live = Again(job, trace=trace, change=name, probe=probe)
         line = stage_line(Stage("queue"), job.model, self.lang)
         return line, *self._buttons(visit, running=True), *self._nothing(line)
@@ -130,7 +133,7 @@ class WhatIf:
                 player = self.actions.retell(visit, trace, end_step(trace))
                 line = status(done_line(outcome, self.lang), "done")
             else:
-                found = self._results(outcome, live.trace)
+                found = self._results(visit, outcome, live.trace)
                 line = status(text("ui.whatif.done", self.lang), "done")
         except Exception as error:
             line = self.actions.failed(error)
@@ -157,15 +160,30 @@ class WhatIf:
         """status, results after a second trace file was handed in."""
         if path is None:
             return (KEEP,) * 5
+        visit.pair = None
         try:
             shown, other = self._shown(visit), load(path)
             name = shortened(Path(path).name)
             names = (text("compare.name.shown", self.lang), name)
-            found = self._compared(shown, other, names, name, "")
+            found = self._compared(visit, shown, other, names, name, "")
         except Exception as error:
             line = self.actions.failed(error)
             return line, *self._nothing(line)
         return status(text("ui.whatif.done", self.lang), "done"), *found
+
+    def paired(self, visit: Visit) -> Any:
+        """The button Compare side by side: there while there is something to compare."""
+        return gr.update(visible=visit.pair is not None)
+
+    def side_by_side(self, visit: Visit) -> tuple[Any, Any]:
+        """player, status: both runs in the player, held at the same token."""
+        if visit.pair is None or visit.busy:
+            return KEEP, KEEP
+        try:
+            message = self.actions.packed_pair(visit, *visit.pair)
+        except Exception as error:
+            return KEEP, self.actions.failed(error)
+        return message, status(text("ui.whatif.beside", self.lang), "done")
 
     def _follow(self, live: Again) -> Generator[Stage, None, Outcome | Probe | None]:
         """The stages of a probe or of both runs, at most eight a second; returns None when Stop
@@ -190,23 +208,27 @@ class WhatIf:
                     last = now
         return None
 
-    def _results(self, outcome: Outcome, trace: Trace) -> tuple[Any, ...]:
+    def _results(self, visit: Visit, outcome: Outcome, trace: Trace) -> tuple[Any, ...]:
         phrase = difference.changes(outcome.names, outcome.knobs, outcome.after, self.lang)
         before = "compare.name.control" if outcome.reasons else "compare.name.recorded"
         names = (text(before, self.lang), text("compare.name.changed", self.lang))
         notes = difference.control_lines(outcome.reasons, trace, self.lang)
         lead = text("whatif.lead", self.lang, change=phrase)
-        line, *rest = self._compared(outcome.before, outcome.after, names, lead, phrase)
+        line, *rest = self._compared(
+            visit, outcome.before, outcome.after, names, lead, phrase
+        )
         return " ".join([line, *notes]), *rest
 
     def _compared(
-        self, a: Trace, b: Trace, names: difference.Names, lead: str, phrase: str
+        self, visit: Visit, a: Trace, b: Trace, names: difference.Names, lead: str, phrase: str
     ) -> tuple[Any, ...]:
         found = compare(a, b, names)
+        sentences = tuple(difference.sentences(found, lead, self.lang))
+        visit.pair = (a, Pair(b, names, sentences))
         pieces = {**b.pieces, **a.pieces}
         titles, rows = difference.table(found, pieces, names, phrase, self.lang)
         return (
-            " ".join(difference.sentences(found, lead, self.lang)),
+            " ".join(sentences),
             gr.update(value=lanes(a, b, found, names, self.lang), visible=True),
             gr.update(value={"headers": titles, "data": rows[:TABLE_ROWS]}, visible=bool(rows)),
             gr.update(visible=False),

@@ -13,6 +13,8 @@ from specviz.ui.blocks import plain
 from specviz.ui.whatif import WhatIf
 from specviz.ui.whatif_picture import OtherPicture, other_picture
 
+TO_PLAYER = "(visit) => { document.querySelector('#player').scrollIntoView(); return visit; }"
+
 
 @dataclass(frozen=True)
 class Tab:
@@ -22,6 +24,7 @@ class Tab:
     run: gr.Button
     stop: gr.Button
     file: gr.UploadButton
+    side: gr.Button
     said: gr.HTML
     plot: gr.Plot
     table: gr.Dataframe
@@ -51,7 +54,7 @@ class Tab:
         gr.on(
             [part.change for part in shown], handlers.offer, visit,
             [self.change, *self.results], **at_once,
-        )  # fmt: skip
+        ).then(handlers.paired, visit, self.side, **at_once)  # fmt: skip
         outputs = [*busy, self.run, self.stop, self.file]
         begun = self.run.click(
             handlers.begin, [visit, self.change, actions.form.model, actions.form.head],
@@ -63,11 +66,19 @@ class Tab:
             handlers.stopped, visit, [self.run, self.stop, self.file, self.said], **at_once
         )
         self.other.wire(visit, self.change, self.run, at_once)
+        begun.then(handlers.paired, visit, self.side, **at_once)
         begun.then(
             handlers.run, visit, [*outputs, *self.results, player, shown[0]],
             show_progress="hidden", api_visibility="private", **device,
-        ).then(handlers.settle, visit, outputs, **at_once).then(**again)  # fmt: skip
-        self.file.upload(handlers.beside, [visit, self.file], [busy[0], *self.results], **at_once)
+        ).then(handlers.settle, visit, outputs, **at_once).then(**again).then(
+            handlers.paired, visit, self.side, **at_once
+        )  # fmt: skip
+        self.file.upload(
+            handlers.beside, [visit, self.file], [busy[0], *self.results], **at_once
+        ).then(handlers.paired, visit, self.side, **at_once)
+        self.side.click(
+            handlers.side_by_side, visit, [player, busy[0]], js=TO_PLAYER, **at_once
+        )
 
 
 def build_tab(lang: str) -> Tab:
@@ -89,6 +100,9 @@ def build_tab(lang: str) -> Tab:
         )
     other = other_picture(lang)
     said = plain(elem_id="whatif-said")
+    side = gr.Button(
+        text("ui.whatif.side", lang), visible=False, size="sm", elem_id="whatif-side"
+    )
     cross = gr.Dataframe(
         interactive=False, datatype="str", elem_id="whatif-cross", show_label=False, buttons=[],
         wrap=True, visible=False,
@@ -99,4 +113,4 @@ def build_tab(lang: str) -> Tab:
         show_label=False, buttons=[], wrap=True, visible=False,
         column_widths=["56px", "110px", "22%", "22%", "40%"],
     )  # fmt: skip
-    return Tab(chosen, run, stop, file, said, plot, table, cross, other)
+    return Tab(chosen, run, stop, file, side, said, plot, table, cross, other)

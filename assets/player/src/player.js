@@ -1,8 +1,9 @@
 // The player: holds the time, listens, and lets the painters draw scene(payload, time).
 import { Feed } from "./feed.js";
 import { keys } from "./keys.js";
-import { missed, modelOf, outcome } from "./model.js";
+import { modelOf } from "./model.js";
 import { Motion } from "./motion.js";
+import { Moves } from "./moves.js";
 import { pictures } from "./pictures.js";
 import { beatsOf, scene } from "./scene.js";
 import { Stream } from "./stream.js";
@@ -20,15 +21,18 @@ const NOTHING = () => ({
   start_step: null,
 });
 
-export class Player {
+export class Player extends Moves {
   constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
+    super();
     this.strings = new Strings(strings, lang);
     this.stream = new Stream(this, fetchEvents);
     this.onState = onState;
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
+    this.pair = true; // a second run, where there is one, stands beside the first
     this.chosen = this.notice = null;
+    this.held = null; // the token that two runs are held at, where it is not the step's first
     this.probe = 0; // which of what other pictures changed is shown; null: none
     this.version = 0;
     this.t = 0;
@@ -40,16 +44,7 @@ export class Player {
     this.unkey = keys(this);
     this.untheme = theme(this.element, host);
     this.sizes = new ResizeObserver(() => this.#measure());
-    for (const part of [
-      this.element,
-      this.text.box,
-      this.lanes.svg,
-      this.tree.box,
-      this.wave.box,
-      this.sight.box,
-      this.transport.bar,
-    ])
-      this.sizes.observe(part);
+    for (const part of [this.element, ...this.sized.map(([box]) => box)]) this.sizes.observe(part);
     this.#events(true);
   }
 
@@ -73,11 +68,13 @@ export class Player {
     this.stream.asking = null;
     this.text.reset();
     this.text.last = 0;
-    this.tree.forget();
+    this.forget();
     this.version++;
     const start = this.model.decoder.steps.findIndex((s) => s.index === payload.start_step);
     this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
-    this.chosen = null;
+    this.chosen = this.held = null;
+    this.pair = true;
+    if (payload.other) this.lanes.axis = "tokens";
     this.probe = this.model.probes.length - 1;
     this.pictures.rest();
     const instructive = payload.instructive && start > 0 && !this.follow;
@@ -115,17 +112,34 @@ export class Player {
     this.strings = new Strings(strings, lang);
     this.text.reset();
     this.text.last = 0;
-    this.tree.forget();
+    this.forget();
     this.version++;
     this.#events(true);
   }
 
+  /** Cached layouts hold no longer. */
+  forget() {
+    for (const view of this.views) view.forget?.();
+  }
+
+  /** Whether a second run is shown beside this one. */
+  get compared() {
+    return Boolean(this.payload.other) && this.pair;
+  }
+
+  /** What this run is called where it stands beside another. */
+  get label() {
+    return this.compared ? this.payload.other.mine : "";
+  }
+
   #events(all) {
+    this.element.classList.toggle("paired", this.compared);
     // A run with waves keeps their larger stage in steps that have none.
     // A run that is still loading keeps the stage of the one before: nobody knows yet what it needs.
     if (this.payload.events.length || !this.payload.live) {
-      this.element.classList.toggle("waves", this.model.waves);
-      this.element.classList.toggle("heads", this.model.heads);
+      // Beside another run the stage has no room for what a wave or a head needs.
+      this.element.classList.toggle("waves", this.model.waves && !this.compared);
+      this.element.classList.toggle("heads", this.model.heads && !this.compared);
       this.element.classList.toggle("pictured", pictures(this.model).length > 0);
       this.element.classList.toggle("probed", this.model.probes.length > 0);
     }
@@ -149,18 +163,10 @@ export class Player {
     const width = this.element.clientWidth;
     const narrow = width < 600;
     const wide = width >= 1500;
-    if (narrow !== this.narrow || wide !== this.wide) this.tree.forget();
+    if (narrow !== this.narrow || wide !== this.wide) this.forget();
     this.narrow = narrow;
     this.wide = wide;
-    const changed = [
-      width !== this.width,
-      this.lanes.resize(this.lanes.svg.clientWidth),
-      this.transport.resize(this.transport.bar.clientWidth),
-      this.tree.resize(this.tree.box.clientWidth, this.tree.box.clientHeight),
-      this.wave.resize(this.wave.box.clientWidth, this.wave.box.clientHeight),
-      this.sight.resize(this.sight.box.clientWidth),
-    ];
-    this.text.resize();
+    const changed = [width !== this.width, ...this.sized.map(([box, resize]) => resize(box)), this.beside.measure()];
     this.width = width;
     if (changed.some(Boolean)) this.draw();
   }
@@ -191,59 +197,6 @@ export class Player {
     this.draw();
   }
 
-  /** A person moved: no longer follow the running decoder. */
-  #byHand(t, notice = null) {
-    this.follow = false;
-    this.notice = notice;
-    this.pause();
-    this.go(t);
-  }
-
-  /** Show a step complete, or as the question that it asks; -1 is the prefill. */
-  seekStep(step, notice = null) {
-    const { steps } = this.model.decoder;
-    const to = Math.min(Math.max(step, -1), steps.length - 1);
-    const asks = this.reveal && to >= 0 && steps[to].nodes.length > 1;
-    this.#byHand(asks ? this.beats.beforeReveal(to) : this.beats.endOf(to), notice);
-  }
-
-  /** Whether the guesses are all made and the model's answer is still to be guessed. */
-  get asks() {
-    const { phase, at, of, fraction } = this.scene.place;
-    return this.reveal && phase === "draft" && at === of - 1 && fraction >= 1;
-  }
-
-  seek(t) {
-    this.#byHand(t);
-  }
-
-  eventBy(n) {
-    this.#byHand(n > 0 ? Math.floor(this.t + 1e-9) + n : Math.ceil(this.t - 1e-9) + n);
-  }
-
-  stepBy(n) {
-    const { step, phase } = this.beats.at(this.t);
-    const whole = step < 0 || phase === "emit" || phase === "finish";
-    if (n > 0 && this.asks) this.#byHand(this.beats.endOf(step));
-    else if (n > 0) {
-      const last = this.model.decoder.steps.length - 1;
-      if (step >= last && whole) this.#byHand(this.beats.last);
-      else this.seekStep(whole ? step + n : step + n - 1);
-    } else this.seekStep(phase === "finish" ? step : step + n);
-  }
-
-  /** The next step that ended in a miss, or with that outcome, from here on and then from the start. */
-  next(kind) {
-    const { steps } = this.model.decoder;
-    const here = this.beats.at(this.t).step;
-    for (let k = 1; k <= steps.length; k++) {
-      const i = (here + k + steps.length) % steps.length;
-      if (kind === "miss" ? missed(steps[i]) : outcome(steps[i]) === kind)
-        return this.seekStep(i, here + k >= steps.length ? "wrapped" : null);
-    }
-    return undefined;
-  }
-
   choose(node) {
     this.chosen = node === this.chosen ? null : node;
     this.pause();
@@ -253,8 +206,9 @@ export class Player {
   set(name, value) {
     this[name] = value;
     this.element.classList.toggle("projector", this.projector);
-    if (name === "projector") this.tree.forget();
+    if (name === "projector") this.forget();
     if (name === "reveal") this.version++;
+    if (name === "pair") this.#events(true);
     this.transport.refresh();
     this.draw();
   }

@@ -1,5 +1,6 @@
 // The player's own corner of the page: a shadow root, so that no page style or id reaches in.
 import css from "../../player.css";
+import { Beside } from "./beside.js";
 import { Caption } from "./caption.js";
 import { h } from "./dom.js";
 import { Flight } from "./flight.js";
@@ -36,6 +37,7 @@ export function frame(player, host) {
   const wave = new Wave(player);
   const sight = new SightView(player);
   const memory = new Memory(player);
+  const beside = new Beside(player);
   const caption = new Caption(player);
   const transport = new Transport(player);
   const help = new Help(player);
@@ -52,6 +54,7 @@ export function frame(player, host) {
       "div",
       { class: "inner" },
       h("div", { class: "top" }, pictures.element, header.element, lanes.element),
+      beside.bar,
       h(
         "div",
         { class: "middle" },
@@ -60,6 +63,7 @@ export function frame(player, host) {
         wave.element,
         sight.element,
         memory.element,
+        beside.element,
       ),
       h("div", { class: "deck" }, caption.element, transport.element),
     ),
@@ -85,12 +89,22 @@ export function frame(player, host) {
     wave,
     sight,
     memory,
+    beside,
     caption,
     transport,
     help,
     flight,
     tooltip,
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help, flight],
+    // What is laid out by its own size, and who has to know of it.
+    sized: [
+      [lanes.svg, (box) => lanes.resize(box.clientWidth)],
+      [transport.bar, (box) => transport.resize(box.clientWidth)],
+      [tree.box, (box) => tree.resize(box.clientWidth, box.clientHeight)],
+      [wave.box, (box) => wave.resize(box.clientWidth, box.clientHeight)],
+      [sight.box, (box) => sight.resize(box.clientWidth)],
+      [text.box, () => text.resize()],
+    ],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight],
   };
 }
 

@@ -15,6 +15,7 @@ const KEYS = [
   "expert",
   "projector",
   "picture",
+  "pair",
   "help",
 ];
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];

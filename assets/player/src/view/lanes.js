@@ -1,10 +1,10 @@
 // Two runs on one clock: a block per step. Drawn once; only the playhead and a clip move.
+import { besideScene, otherOf } from "../beside.js";
 import { h, put, s, text } from "./dom.js";
+import { GAP, HEIGHT, differences, lane } from "./blocks.js";
 import { term } from "./tooltip.js";
 
 const AXES = ["seconds", "passes", "tokens"];
-const HEIGHT = 22;
-const GAP = 6;
 
 /** Ends of the blocks of a run along an axis. */
 function ends(run, axis) {
@@ -13,34 +13,42 @@ function ends(run, axis) {
   return run.counts;
 }
 
+const decoderName = (strings, name) =>
+  strings.has(`player.decoder.${name}`) ? strings.say(`player.decoder.${name}`) : name;
+
 const first = (axis) => (axis === "tokens" ? 1 : 0);
 
 export class Lanes {
   constructor(player) {
     this.player = player;
     this.axis = "seconds";
+    this.beside = null;
     this.width = 800;
     this.scaleMax = 1;
-    this.clip = s("rect", { x: 0, y: 0, width: 0, height: 60 });
+    const half = (i) => ({ x: 0, y: i * (HEIGHT + GAP / 2), width: 0, height: HEIGHT + GAP / 2 });
+    this.clips = [s("rect", half(0)), s("rect", half(1))];
     this.blocks = s("g", { id: "sv-blocks" });
     this.past = s("g", { "clip-path": "url(#sv-past)" });
-    this.head = s(
-      "g",
-      { class: "playhead" },
-      s("line", { x1: 0, x2: 0, y1: -2, y2: 2 * HEIGHT + GAP + 2 }),
-      s("path", { d: "M-5,-7 L5,-7 L0,0 Z" }),
-    );
+    // One playhead; where two runs are held at a token it comes apart on other axes.
+    this.heads = [
+      s("path", { d: `M-5,-7 L5,-7 L0,0 Z M-1,-2h2v${HEIGHT + GAP / 2 + 2}h-2z` }),
+      s("path", { d: `M-1,${HEIGHT + GAP / 2}h2v${HEIGHT + GAP / 2 + 2}h-2z` }),
+    ];
+    this.differs = s("g", { transform: "translate(0,8)" });
+    this.held = s("rect", { class: "held", y: -2, height: 2 * HEIGHT + GAP + 4, rx: 3 });
     this.hint = s("title");
     this.absent = s("text", { class: "absent", x: 4, y: 8 + HEIGHT + GAP + HEIGHT / 2 + 4.5 });
     this.svg = s(
       "svg",
       { class: "blocks", role: "img", onpointerdown: (e) => this.#point(e), onpointermove: (e) => this.#tell(e) },
       this.hint,
-      s("defs", {}, s("clipPath", { id: "sv-past" }, this.clip)),
+      s("defs", {}, s("clipPath", { id: "sv-past" }, this.clips)),
       s("g", { class: "rest", transform: "translate(0,8)" }, this.blocks),
       s("g", { transform: "translate(0,8)" }, this.past),
       this.absent,
-      s("g", { transform: "translate(0,8)" }, this.head),
+      this.differs,
+      s("g", { transform: "translate(0,8)" }, this.held),
+      s("g", { class: "playhead", transform: "translate(0,8)" }, this.heads),
     );
     this.labels = [h("div", { class: "lane-name mine" }), h("div", { class: "lane-name" })];
     this.counts = [h("div", { class: "lane-count mine" }), h("div", { class: "lane-count" })];
@@ -91,11 +99,16 @@ export class Lanes {
   grow() {
     const { strings, model } = this.player;
     const name = model.decoder.header?.decoder ?? "";
-    const key = `player.decoder.${name}`;
-    text(this.labels[0], strings.has(key) ? strings.say(key) : name);
-    text(this.labels[1], strings.say("player.plain"));
+    const other = this.#other();
+    const said = decoderName(strings, name);
+    const theirs = decoderName(strings, other?.model.decoder.header?.decoder ?? name);
+    const called = (label, decoder) =>
+      said === theirs ? label : strings.say("player.beside.lane", { name: label, decoder });
+    text(this.labels[0], other ? called(other.mine, said) : said);
+    text(this.labels[1], other ? called(other.name, theirs) : strings.say("player.plain"));
+    for (const label of this.labels) label.title = other ? label.textContent : "";
     const absent = this.player.payload.live ? "player.plain_later" : "player.plain_missing";
-    text(this.absent, model.baseline.header || !name ? "" : strings.say(absent));
+    text(this.absent, other || model.baseline.header || !name ? "" : strings.say(absent));
     const lead = model.decoder.prefill?.seconds;
     this.note.hidden = lead === undefined;
     if (lead !== undefined)
@@ -103,15 +116,24 @@ export class Lanes {
     this.#blocks();
   }
 
+  /** The run that stands in the second lane, where it is not plain decoding. */
+  #other() {
+    return this.player.compared ? otherOf(this.player.payload) : null;
+  }
+
   #blocks() {
     const { model } = this.player;
-    const runs = [model.decoder, model.baseline].map((run) => ends(run, this.axis));
+    const other = this.#other();
+    const second = other ? other.model.decoder : model.baseline;
+    const runs = [model.decoder, second].map((run) => ends(run, this.axis));
     this.scaleMax = Math.max(...runs.map((e) => e[e.length - 1] ?? 0), first(this.axis) + 1e-9);
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${2 * HEIGHT + GAP + 12}`);
+    const shape = { x: (value) => this.#x(value), from: first(this.axis), plain: false };
     this.blocks.replaceChildren(
-      this.#lane(runs[0], model.decoder, 0),
-      this.#lane(runs[1], model.baseline, 1),
+      lane(runs[0], model.decoder, { ...shape, y: 0 }),
+      lane(runs[1], second, { ...shape, y: HEIGHT + GAP, plain: !other }),
     );
+    put(this.differs, other && this.axis === "tokens" ? differences(other, (value) => this.#x(value)) : null);
     this.past.replaceChildren(...[...this.blocks.childNodes].map((n) => n.cloneNode(true)));
   }
 
@@ -120,42 +142,8 @@ export class Lanes {
     return ((value - from) / (this.scaleMax - from || 1)) * (this.width - 2) + 1;
   }
 
-  #lane(stops, run, lane) {
-    const y = lane * (HEIGHT + GAP);
-    const paths = new Map();
-    const labels = [];
-    let from = first(this.axis);
-    // Some numbers and not others would look as if the others were zero.
-    const narrowest = Math.min(...stops.map((to, i) => this.#x(to) - this.#x(stops[i - 1] ?? from)));
-    stops.forEach((to, i) => {
-      const x = this.#x(from);
-      const w = this.#x(to) - x;
-      const gap = w > 6 ? 1.5 : w > 3 ? 0.75 : 0;
-      const emitted = run.steps[i].emitted.length;
-      const shade = lane ? "plain" : `e${Math.min(emitted, 6)}`;
-      const r = Math.min(3, Math.max(0, (w - gap) / 3));
-      paths.set(shade, (paths.get(shade) ?? "") + block(x, y, Math.max(0.4, w - gap), HEIGHT, r));
-      if (!lane && narrowest >= 14)
-        labels.push(
-          s(
-            "text",
-            { x: x + (w - gap) / 2, y: y + HEIGHT / 2 + 4.5, class: `n ${shade}` },
-            String(emitted),
-          ),
-        );
-      from = to;
-    });
-    return s(
-      "g",
-      { class: lane ? "lane base" : "lane" },
-      [...paths].map(([c, d]) => s("path", { class: c, d })),
-      labels,
-    );
-  }
-
-  #step(event) {
+  #step(event, decoder = this.player.model.decoder) {
     const box = this.svg.getBoundingClientRect();
-    const { decoder } = this.player.model;
     const from = first(this.axis);
     const value = from + ((event.clientX - box.left) / box.width) * (this.scaleMax - from);
     const stops = ends(decoder, this.axis);
@@ -164,6 +152,11 @@ export class Lanes {
   }
 
   #point(event) {
+    const other = this.#other();
+    if (other && event.clientY - this.svg.getBoundingClientRect().top > 8 + HEIGHT + GAP / 2) {
+      this.player.otherStep(this.#step(event, other.model.decoder));
+      return;
+    }
     const step = this.#step(event);
     if (step >= 0) this.player.seekStep(step);
   }
@@ -192,19 +185,14 @@ export class Lanes {
     const { strings } = this.player;
     const { clock } = scene;
     this.#notice();
-    const value =
-      this.axis === "seconds"
-        ? clock.seconds
-        : this.axis === "passes"
-          ? scene.place.phase === "finish" && scene.place.fraction >= 1
-            ? Math.max(clock.passes, clock.baseline?.passes ?? 0)
-            : clock.passes
-          : scene.place.phase === "finish"
-            ? Math.max(clock.tokens, clock.baseline?.tokens ?? 0)
-            : clock.tokens;
-    const x = this.#x(Math.max(value, first(this.axis)));
-    this.clip.setAttribute("width", Math.max(0, x + 0.5).toFixed(1));
-    this.head.setAttribute("transform", `translate(${x.toFixed(1)},0)`);
+    const value = this.#value(scene, this.#other() ? null : clock.baseline);
+    const other = this.#besideValue(scene);
+    for (const [lane, at] of [value, other ?? value].entries()) {
+      const x = this.#x(Math.max(at, first(this.axis)));
+      this.clips[lane].setAttribute("width", Math.max(0, x + 0.5).toFixed(1));
+      this.heads[lane].setAttribute("transform", `translate(${x.toFixed(1)},0)`);
+    }
+    this.#holding();
     text(
       this.now,
       this.axis === "seconds"
@@ -212,8 +200,33 @@ export class Lanes {
         : strings.say(`player.now_${this.axis}`, { n: value }),
     );
     text(this.counts[0], strings.say("player.count", { n: clock.tokens }));
-    const other = clock.baseline && this.#baseline(scene, value);
-    text(this.counts[1], other === null ? "" : strings.say("player.count", { n: other }));
+    const plain = this.#other() ? this.beside.tokens : clock.baseline && this.#baseline(scene, value);
+    text(this.counts[1], plain === null ? "" : strings.say("player.count", { n: plain }));
+  }
+
+  /** The token that both runs are held at, where the axis counts tokens. */
+  #holding() {
+    const on = this.#other() !== null && this.axis === "tokens" && this.player.heldAt > 0;
+    this.held.style.display = on ? "" : "none";
+    if (!on) return;
+    const from = this.#x(this.player.heldAt);
+    this.held.setAttribute("x", (from - 1).toFixed(1));
+    this.held.setAttribute("width", (this.#x(this.player.heldAt + 1) - from + 1).toFixed(1));
+  }
+
+  /** Where a scene is on the axis; at the end as far as `longer`, which may have taken more. */
+  #value({ clock, place }, longer) {
+    if (this.axis === "seconds") return clock.seconds;
+    const over = place.phase === "finish" && (this.axis === "tokens" || place.fraction >= 1);
+    return over ? Math.max(clock[this.axis], longer?.[this.axis] ?? 0) : clock[this.axis];
+  }
+
+  /** The same of the other run, which is held at the same token. */
+  #besideValue(scene) {
+    const other = this.#other();
+    if (!other) return null;
+    this.beside = besideScene(other, this.player.model.decoder, scene.place, this.player.held, null).clock;
+    return this.beside[this.axis];
   }
 
   /** Why the player stands where it stands, when that was not a person's doing. */
@@ -242,9 +255,4 @@ export class Lanes {
     if (this.axis === "tokens") return Math.min(value, run.counts[run.counts.length - 1] ?? 0);
     return run.counts[Math.min(value, run.counts.length) - 1] ?? (run.prefill ? 1 : 0);
   }
-}
-
-function block(x, y, w, h, r) {
-  const a = (v) => v.toFixed(2);
-  return `M${a(x + r)},${y}h${a(w - 2 * r)}q${a(r)},0 ${a(r)},${a(r)}v${a(h - 2 * r)}q0,${a(r)} ${a(-r)},${a(r)}h${a(-(w - 2 * r))}q${a(-r)},0 ${a(-r)},${a(-r)}v${a(-(h - 2 * r))}q0,${a(-r)} ${a(r)},${a(-r)}z`;
 }

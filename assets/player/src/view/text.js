@@ -239,7 +239,10 @@ export class Text {
   #places() {
     this.view = this.box.clientHeight;
     this.at = this.box.scrollTop;
-    return this.spans.map((span) => span.offsetTop);
+    // A token that wraps ends on the line after the one it begins on.
+    const tall = this.spans.map((span) => span.offsetHeight);
+    const line = Math.min(...tall);
+    return this.spans.map((span, i) => span.offsetTop + tall[i] - line);
   }
 
   /** The places of tokens are measured anew: another width, or more text. */

@@ -116,6 +116,7 @@ export class Transport {
       toggle("reveal", "P"),
       toggle("expert", "E"),
       toggle("projector", "B"),
+      player.payload.other ? toggle("pair", "C") : null,
       player.payload.live || player.followed
         ? h(
             "button",

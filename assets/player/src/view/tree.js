@@ -10,6 +10,11 @@ import { PAD, Placing } from "./placing.js";
 const MARKS = { accepted: "✓", refused: "✗", passed: "–", discarded: "∅" };
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
 
+/** The heading of a step's picture: beside another run only which run and step it is. */
+export function headed({ strings, label }, step, words) {
+  return label && step >= 0 ? strings.say("player.beside.heading", { name: label, step: step + 1 }) : words;
+}
+
 export class Tree {
   constructor(player) {
     this.player = player;
@@ -175,14 +180,9 @@ export class Tree {
       this.key = key;
       this.branches.build(tree, placed);
       this.pan.rest();
-      text(
-        this.heading,
-        place.step < 0
-          ? strings.say("player.stage_prefill")
-          : strings.say(`player.${tree.nodes.length > 1 ? this.#staged() : "stage_none"}`, {
-              step: place.step + 1,
-            }),
-      );
+      const staged = tree.nodes.length > 1 ? this.#staged() : "stage_none";
+      const words = strings.say(`player.${place.step < 0 ? "stage_prefill" : staged}`, { step: place.step + 1 });
+      text(this.heading, headed(this.player, place.step, words));
     }
     this.branches.show(scene);
     this.#fit(placed, scene);

@@ -1,6 +1,7 @@
 // The stage of a draft that settles: rounds down, positions across, the full pass below.
 import { h, put, text } from "./dom.js";
 import { Cells } from "./cells.js";
+import { headed } from "./tree.js";
 import { confidence } from "../cividis.js";
 
 const STATES = ["new", "changed", "same", "frozen"];
@@ -76,7 +77,11 @@ export class Wave {
       this.cells.build(this.table, step, place.step, wave, scene.tree, this.size);
       text(
         this.heading,
-        strings.say(`player.wave.stage${wave.sequential ? "_guess" : ""}`, { step: place.step + 1 }),
+        headed(
+          this.player,
+          place.step,
+          strings.say(`player.wave.stage${wave.sequential ? "_guess" : ""}`, { step: place.step + 1 }),
+        ),
       );
     }
     this.cells.show(scene);

@@ -1,0 +1,128 @@
+// Two runs of one prompt, held at the same token: a line that says what became of it in both, and the
+// other run's step beside this one's.
+import { besideScene, cameTo, otherOf } from "../beside.js";
+import { h, put, text } from "./dom.js";
+import { sentence } from "./say.js";
+import { Tree } from "./tree.js";
+import { Wave } from "./wave.js";
+
+/** The other run to the painters of a step: the same player with another run in it. */
+function sideOf(player) {
+  const side = Object.create(player);
+  const from = (name) => ({ get: () => otherOf(player.payload)[name] });
+  Object.defineProperties(side, {
+    payload: from("payload"),
+    model: from("model"),
+    beats: from("beats"),
+    label: from("name"),
+    scene: { value: null, writable: true },
+    chosen: { value: null, writable: true },
+  });
+  side.draw = () => player.draw();
+  side.choose = (node) => {
+    side.chosen = node === side.chosen ? null : node;
+    player.pause();
+    player.draw();
+  };
+  return side;
+}
+
+export class Beside {
+  constructor(player) {
+    this.player = player;
+    this.token = h("p", { class: "token-said" });
+    this.said = h("p", { class: "quiet" });
+    this.controls = h("div", { class: "beside-controls" });
+    this.bar = h("section", { class: "beside-bar", hidden: true }, h("div", {}, this.token, this.said), this.controls);
+    this.element = h("div", { class: "beside", hidden: true });
+  }
+
+  get other() {
+    return this.player.compared ? otherOf(this.player.payload) : null;
+  }
+
+  refresh() {
+    const { other, player } = this;
+    this.bar.hidden = this.element.hidden = !other;
+    if (!other) return;
+    if (!this.side) this.#build();
+    this.side.chosen = null;
+    this.key = "";
+    for (const view of [this.tree, this.wave]) view.refresh();
+    const { strings } = player;
+    text(this.said, other.said.join(" "));
+    this.said.title = this.said.textContent;
+    this.bar.setAttribute("aria-label", strings.say("player.beside.label"));
+    const button = (name, act) =>
+      h("button", { type: "button", "data-act": name, onclick: act }, strings.say(`player.beside.${name}`, { name: other.name }));
+    const at = () => this.side.scene.place.step;
+    put(
+      this.controls,
+      button("other_back", () => player.otherStep(at() - 1)),
+      button("other_next", () => player.otherStep(at() + 1)),
+      other.differs.length ? button("difference", () => player.nextDifference()) : null,
+    );
+  }
+
+  #build() {
+    this.side = sideOf(this.player);
+    this.tree = new Tree(this.side);
+    this.wave = new Wave(this.side);
+    this.element.append(this.tree.element, this.wave.element);
+    for (const part of [this.tree.box, this.wave.box]) this.player.sizes.observe(part);
+  }
+
+  forget() {
+    this.tree?.forget();
+  }
+
+  measure() {
+    if (!this.side) return false;
+    const { tree, wave } = this;
+    const sized = [tree, wave].map((view) => view.resize(view.box.clientWidth, view.box.clientHeight));
+    return sized.some(Boolean);
+  }
+
+  update(scene) {
+    const { other, player } = this;
+    if (!other) return;
+    const now = besideScene(other, player.model.decoder, scene.place, player.held, this.side.chosen);
+    if (this.side.scene && this.side.scene.place.step !== now.place.step) this.side.chosen = null;
+    this.side.scene = now;
+    this.tree.update(now);
+    this.wave.update(now);
+    this.#words(other, scene.place);
+  }
+
+  /** What became of the token that both runs are held at. */
+  #words(other, place) {
+    const { player } = this;
+    const shown = ["emit", "finish"].includes(place.phase) || place.step < 0;
+    const i = player.heldAt;
+    const key = `${i}|${shown}|${player.strings.lang}`;
+    if (key === this.key) return;
+    this.key = key;
+    const [mine, theirs] = [cameTo(player.model, i), cameTo(other.model, i)];
+    const token = player.model.tokens[i]?.id;
+    const told = (came, name) => ({
+      say: `player.beside.came.${came.outcome}`,
+      params: { name, step: came.step + 1, source: { source: came.source } },
+    });
+    const differ = mine && theirs && other.model.tokens[i].id !== token;
+    const params = { n: i + 1, token: token === undefined ? "" : { token } };
+    const words = !shown || !mine
+      ? { key: "player.beside.deciding", params }
+      : !theirs || differ
+        ? { key: `player.beside.${differ ? "parted" : "ended"}`, params: { ...params, name: other.name, theirs: differ ? { token: other.model.tokens[i].id } : "" } }
+        : { key: "player.beside.token", params: { ...params, a: told(mine, other.mine), b: told(theirs, other.name) } };
+    put(this.token, sentence({ strings: player.strings, model: this.#pieces(differ ? other : null) }, words));
+    this.bar.dataset.differs = String(other.kinds.get(i) ?? (differ ? "parted" : ""));
+  }
+
+  /** Both runs name tokens alike; one of them may hold the piece that the other never met. */
+  #pieces(other) {
+    const { model } = this.player;
+    if (!other) return model;
+    return { look: (id) => (model.pieces.has(id) ? model : other.model).look(id) };
+  }
+}
