@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,29 @@ from specviz.evidence import WaveEvidence
 from specviz.models.toy import ToyModel
 from specviz.trace import Step, Trace
 from tests.fake_depth import deep_rhyme
+
+
+def test_two_runs_are_written_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    recorded("toy", "recap", a)
+    second = recorded("toy", "prompt_lookup", b).run()
+    capsys.readouterr()
+    page = tmp_path / "two.html"
+    assert cli.main(["compare", str(a), str(b), "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"written to {page}\n")
+    found = re.search(r'<script type="application/json" id="run">(.*?)</script>', page.read_text())
+    assert found is not None and second is not None
+    other = json.loads(found[1])["payload"]["other"]
+    assert (other["mine"], other["name"]) == ("A", "B")
+    assert [e["emitted"] for e in other["events"] if e["type"] == "step"] == [
+        list(step.emitted) for step in second.steps
+    ]
+    assert other["said"][0] in printed
+    assert cli.main(["compare", str(a), str(b), "--html", str(tmp_path / "two.txt")]) == 2
+    assert ".html" in capsys.readouterr().err
 
 
 @pytest.fixture

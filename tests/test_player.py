@@ -17,7 +17,7 @@ from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
 
 from specviz import catalog, player
 from specviz.evidence import Cut
-from specviz.trace import Progress, Trace
+from specviz.trace import Progress, Trace, TraceError
 from specviz.tracefile import dumps, loads
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +31,28 @@ def test_payload_holds_the_stored_events_and_their_summary() -> None:
     emitted = sum(len(s.emitted) for s in trace.run("decoder").steps)  # type: ignore[union-attr]
     assert found["summary"]["decoder"]["tau"] == emitted / 3
     assert player.payload(trace)["run_id"] == "made-up"
+
+
+def test_a_second_run_comes_along_without_its_baseline() -> None:
+    a, b = random_trace(1, 3, 6), random_trace(1, 3, 6)
+    found = player.payload(a, pair=player.Pair(b, ("one", "two"), ("Said.",)))
+    other = found["other"]
+    assert (other["mine"], other["name"], other["said"]) == ("one", "two", ["Said."])
+    assert other["differs"] == []  # the same run twice
+    assert {e.get("role", "decoder") for e in other["events"]} == {"decoder"}
+    assert [e["emitted"] for e in other["events"] if e["type"] == "step"] == [
+        list(s.emitted) for s in b.run("decoder").steps  # type: ignore[union-attr]
+    ]
+    with pytest.raises(TraceError, match="runs of different prompts"):
+        player.payload(a, pair=player.Pair(other_prompt(b), ("one", "two")))
+
+
+def other_prompt(trace: Trace) -> Trace:
+    """The same run of another prompt."""
+    change = {"tokens": (1, 16)}
+    return Trace(
+        tuple(e.model_copy(update=change) if e.type == "header" else e for e in trace.events)
+    )
 
 
 def test_update_sends_only_what_is_new_and_says_where_it_begins() -> None:

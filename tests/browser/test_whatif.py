@@ -61,6 +61,29 @@ def test_a_changed_run_stands_beside_the_shown_one_which_stays(visitor: Visitor)
     visit.page.wait_for_selector("#whatif-lanes .bars", state="detached")
 
 
+def test_the_changed_run_can_be_set_beside_the_shown_one_in_the_player(visitor: Visitor) -> None:
+    visit = opened(visitor)
+    side = visit.page.locator("#whatif-side")
+    assert side.is_hidden()
+    run = visit.state()["run"]
+    ask(visit, LEVEL1)
+    line = said(visit, "With level 1 off: ")
+    side.click()
+    visit.page.wait_for_selector("#player .token-said", state="visible")
+    assert visit.state()["run"] == run
+    names = visit.page.locator("#player .lane-name").all_inner_texts()
+    assert names == ["recorded", "changed"]
+    assert visit.page.locator("#player .beside-bar .quiet").text_content() == line
+    before = visit.state()["step"]
+    for _ in range(3):
+        visit.page.get_by_role("button", name="Next step in “changed”").click()
+    assert visit.state()["step"] > before
+    visit.page.click(".sv-card[data-name=odd]")
+    visit.wait(f"{STATE}.run === 'example-odd'")
+    visit.page.wait_for_selector("#player .beside-bar", state="hidden")
+    visit.page.wait_for_selector("#whatif-side", state="hidden")
+
+
 def chosen(visit: Visitor, question: str) -> None:
     value = "document.querySelector('#whatif-change input').value"
     visit.wait(f"{value} === {json.dumps(question)}")

@@ -31,6 +31,7 @@ const ACTIONS = {
   b: (p) => p.set("projector", !p.projector),
   c: (p) => p.payload.other && p.set("pair", !p.pair),
   d: (p) => p.compared && p.nextDifference(),
+  f: (p) => p.text.find.toggle(true),
   i: (p) => p.lightbox.toggle(),
   "?": (p) => p.help.toggle(),
   " ": (p) => p.toggle(),

@@ -104,7 +104,7 @@ export function frame(player, host) {
       [sight.box, (box) => sight.resize(box.clientWidth)],
       [text.box, () => text.resize()],
     ],
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, text.find],
   };
 }
 

@@ -15,6 +15,7 @@ const KEYS = [
   "expert",
   "projector",
   "picture",
+  "find",
   "pair",
   "help",
 ];

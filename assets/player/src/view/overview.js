@@ -26,9 +26,10 @@ const add = (a, b) => Object.fromEntries(Object.keys(a).map((k) => [k, a[k] + b[
 export class Overview {
   constructor(player) {
     this.player = player;
+    this.marked = []; // steps that were looked for
     this.half = 0; // px, half the room of a column
     this.paths = Object.fromEntries(
-      ["accepted", "bonus", "own", "missed", "full"].map((name) => [name, s("path", { class: `v-${name}` })]),
+      ["accepted", "bonus", "own", "missed", "full", "found"].map((name) => [name, s("path", { class: `v-${name}` })]),
     );
     this.svg = s(
       "svg",
@@ -56,7 +57,16 @@ export class Overview {
       this.#column(d, sum, n, { centre, unit, wide: Math.min(18, Math.max(1.6, room * 0.68)) });
       this.#mark(d, sum, n, centre, room);
     }
-    for (const [name, path] of Object.entries(this.paths)) path.setAttribute("d", d[name]);
+    for (const [name, value] of Object.entries(d)) this.paths[name].setAttribute("d", value);
+    this.x = x;
+    this.mark(this.marked);
+  }
+
+  /** Point from above at the columns of these steps. */
+  mark(steps) {
+    this.marked = steps;
+    const tip = (step) => `M${this.x(step).toFixed(1)},3l-3.5,-6h7z`;
+    this.paths.found.setAttribute("d", steps.filter((step) => step >= 0).map(tip).join(""));
   }
 
   #column(d, sum, n, { centre, unit, wide }) {

@@ -3,6 +3,7 @@ import { dependence, instead, probeAt, tally } from "../pictures.js";
 import { plain, unitPieces } from "../text.js";
 import { askedNodes, otherwise } from "./asked.js";
 import { h, put, text } from "./dom.js";
+import { Find } from "./find.js";
 import { sentence } from "./say.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
@@ -38,7 +39,15 @@ export class Text {
     this.flow = h("div", { class: "flow", dir: "auto", tabindex: "-1" });
     this.legend = h("ul", { class: "legend origins" });
     this.box = h("div", { class: "scroll", tabindex: "0" }, this.prompt, this.flow);
-    this.element = h("section", { class: "panel answer" }, this.heading, this.box, this.legend);
+    this.find = new Find(player);
+    this.element = h(
+      "section",
+      { class: "panel answer" },
+      h("div", { class: "answer-head" }, this.heading, this.find.button),
+      this.find.element,
+      this.box,
+      this.legend,
+    );
     this.spans = [];
     this.shown = 0;
     this.many = [];
@@ -242,7 +251,9 @@ export class Text {
     // A token that wraps ends on the line after the one it begins on.
     const tall = this.spans.map((span) => span.offsetHeight);
     const line = Math.min(...tall);
-    return this.spans.map((span, i) => span.offsetTop + tall[i] - line);
+    // Contained layout makes the flow what the places of its tokens count from.
+    const above = this.spans[0]?.offsetParent === this.flow ? this.flow.offsetTop : 0;
+    return this.spans.map((span, i) => above + span.offsetTop + tall[i] - line);
   }
 
   /** The places of tokens are measured anew: another width, or more text. */
