@@ -6,6 +6,8 @@ import { sentence } from "./say.js";
 import { Tree } from "./tree.js";
 import { Wave } from "./wave.js";
 
+const short = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+
 /** The other run to the painters of a step: the same player with another run in it. */
 function sideOf(player) {
   const side = Object.create(player);
@@ -53,13 +55,16 @@ export class Beside {
     text(this.said, other.said.join(" "));
     this.said.title = this.said.textContent;
     this.bar.setAttribute("aria-label", strings.say("player.beside.label"));
-    const button = (name, act) =>
-      h("button", { type: "button", "data-act": name, onclick: act }, strings.say(`player.beside.${name}`, { name: other.name }));
+    const button = (key, act, sign = "", after = "") => {
+      const name = strings.say(`player.beside.${key}`, { name: other.name });
+      const words = sign || after ? `${sign}${short(other.name)}${after}` : name;
+      return h("button", { type: "button", "data-act": key, "aria-label": name, title: name, onclick: act }, words);
+    };
     const at = () => this.side.scene.place.step;
     put(
       this.controls,
-      button("other_back", () => player.otherStep(at() - 1)),
-      button("other_next", () => player.otherStep(at() + 1)),
+      button("other_back", () => player.otherStep(at() - 1), "◂ "),
+      button("other_next", () => player.otherStep(at() + 1), "", " ▸"),
       other.differs.length ? button("difference", () => player.nextDifference()) : null,
     );
   }
