@@ -74,7 +74,7 @@ export class Player extends Moves {
     this.t = this.follow ? this.beats.last : start >= 0 ? this.beats.endOf(start) : 0;
     this.chosen = this.held = null;
     this.pair = true;
-    if (payload.other) this.lanes.axis = "tokens";
+    this.lanes.align(Boolean(payload.other));
     this.probe = this.model.probes.length - 1;
     this.pictures.rest();
     const instructive = payload.instructive && start > 0 && !this.follow;

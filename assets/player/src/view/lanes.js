@@ -95,6 +95,14 @@ export class Lanes {
     this.grow();
   }
 
+  /** Two runs that are held at a token are met on the axis that counts them. */
+  align(on) {
+    if (on === Boolean(this.before)) return;
+    const axis = on ? "tokens" : this.before;
+    this.before = on ? this.axis : null;
+    this.axis = axis;
+  }
+
   /** New events: names and blocks. */
   grow() {
     const { strings, model } = this.player;
