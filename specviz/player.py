@@ -16,6 +16,7 @@ from specviz import catalog, metrics, sights
 from specviz.evidence import WaveEvidence
 from specviz.trace import Header, Step, StoredEvent, Trace
 from specviz.tracefile import dumps
+from specviz.views import rejects
 
 VERSION = 1
 GIVEN_CHARS = 2**20  # of base64, in all pictures as they were given; what models saw is small
@@ -92,12 +93,14 @@ def payload(
     run_id: str | None = None,
     live: bool = False,
     audited: bool = True,
+    preset: str | None = None,
 ) -> dict[str, Any]:
     """Everything ``player.load`` needs: the stored events, their summary, where to pause.
 
     ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
     in the header. ``audited`` False: the recorded comparison is not to be believed, so the player
-    shows no verdict.
+    shows no verdict. ``preset``: the name of the recorded example that this is; only such a run has
+    an address, and holds nobody's own text.
     """
     header = next((e for e in trace.events if e.type == "header"), None)
     return {
@@ -111,6 +114,8 @@ def payload(
         "audited": audited,
         "summary": _summary(trace),
         "map": text_map(trace),
+        "rejects": None if live else rejects.plain(trace),
+        "preset": preset,
         "start_step": interesting_step(trace) if start_step is None else start_step,
         "instructive": start_step is None,
     }
@@ -127,7 +132,8 @@ def update(
 ) -> dict[str, Any]:
     """What ``player.push`` takes: the events numbered from ``first`` on, of ``total`` so far.
 
-    The first of them bring along the map of the text, where there is one.
+    The first of them bring along the map of the text, where there is one, the last ones (not
+    ``live``) the refused guesses of the whole run.
     ``stage`` = {name, done, total} names what is going on before there are steps. Without
     ``summary`` it is computed from all events.
     """
@@ -135,6 +141,7 @@ def update(
     picture = text_map(Trace(tuple(events[:2]))) if first == 0 else None
     return {
         **({} if picture is None else {"map": picture}),
+        **({} if live else {"rejects": rejects.plain(Trace(tuple(events)))}),
         "version": VERSION,
         "run_id": run_id,
         "first": first,
@@ -153,12 +160,19 @@ def text_map(trace: Trace) -> dict[str, Any] | None:
 
 
 def export_html(
-    trace: Trace, lang: str = "en", *, start_step: int | None = None, audited: bool = True
+    trace: Trace,
+    lang: str = "en",
+    *,
+    start_step: int | None = None,
+    audited: bool = True,
+    preset: str | None = None,
 ) -> str:
     """One HTML file that holds the run and the player and asks the network for nothing."""
     data = {
         "options": {"strings": player_strings(lang), "lang": lang},
-        "payload": payload(trace, lang=lang, start_step=start_step, audited=audited),
+        "payload": payload(
+            trace, lang=lang, start_step=start_step, audited=audited, preset=preset
+        ),
     }
     header = trace.events[0] if trace.events else None
     title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))

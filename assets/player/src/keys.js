@@ -30,6 +30,7 @@ const ACTIONS = {
   e: (p) => p.set("expert", !p.expert),
   b: (p) => p.set("projector", !p.projector),
   i: (p) => p.lightbox.toggle(),
+  s: (p) => p.share.toggle(),
   "?": (p) => p.help.toggle(),
   " ": (p) => p.toggle(),
 };
@@ -37,6 +38,7 @@ const ACTIONS = {
 function escape(player) {
   if (player.tooltip.open) player.tooltip.hide();
   else if (player.lightbox.open) player.lightbox.toggle(false);
+  else if (player.share.open) player.share.toggle(false);
   else if (player.help.open) player.help.toggle(false);
   else if (player.chosen !== null) player.choose(player.chosen);
   else return false;

@@ -8,6 +8,7 @@ import { Lanes } from "./lanes.js";
 import { Memory } from "./memory.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
+import { Share } from "./share.js";
 import { SightView } from "./sight.js";
 import { Text } from "./text.js";
 import { Tooltip } from "./tooltip.js";
@@ -38,6 +39,7 @@ export function frame(player, host) {
   const caption = new Caption(player);
   const transport = new Transport(player);
   const help = new Help(player);
+  const share = new Share(player);
   const element = h(
     "section",
     {
@@ -63,6 +65,7 @@ export function frame(player, host) {
     ),
     caption.voice,
     help.element,
+    share.element,
     lightbox.element,
     tooltip.element,
   );
@@ -85,8 +88,9 @@ export function frame(player, host) {
     caption,
     transport,
     help,
+    share,
     tooltip,
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help, share],
   };
 }
 

@@ -15,6 +15,7 @@ const KEYS = [
   "expert",
   "projector",
   "picture",
+  "share",
   "help",
 ];
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
