@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
+.PHONY: help demo test check proof record player site bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -21,6 +21,7 @@ help:
 	@echo "make proof   the long proofs on whole models"
 	@echo "make record  record the examples again"
 	@echo "make player  bundle the browser player again (needs node)"
+	@echo "make site    write the player with all examples as a static site into ./site"
 	@echo "make bench   measure speed on this machine: a first look"
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
 	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
@@ -69,6 +70,9 @@ readme: $(VENV)/.run
 
 player:
 	sh assets/player/build.sh
+
+site: $(VENV)/.run
+	$(PY) -m specviz site --out site
 
 clean:
 	rm -rf $(VENV)

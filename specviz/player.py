@@ -17,6 +17,7 @@ from specviz.compare import compare
 from specviz.evidence import WaveEvidence
 from specviz.trace import Header, Step, StoredEvent, Trace
 from specviz.tracefile import dumps
+from specviz.views import rejects
 
 VERSION = 1
 GIVEN_CHARS = 2**20  # of base64, in all pictures as they were given; what models saw is small
@@ -106,13 +107,15 @@ def payload(
     live: bool = False,
     audited: bool = True,
     pair: Pair | None = None,
+    preset: str | None = None,
 ) -> dict[str, Any]:
     """Everything ``player.load`` needs: the stored events, their summary, where to pause.
 
     ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
     in the header. ``audited`` False: the recorded comparison is not to be believed, so the player
     shows no verdict. ``pair``: a run to stand beside this one; TraceError where the two are no runs
-    of one prompt and model.
+    of one prompt and model. ``preset``: the name of the recorded example that this is; only such a run has
+    an address, and holds nobody's own text.
     """
     header = next((e for e in trace.events if e.type == "header"), None)
     other, first = (None, None) if pair is None else _beside(trace, pair)
@@ -129,6 +132,8 @@ def payload(
         "audited": audited,
         "summary": _summary(trace),
         "map": text_map(trace),
+        "rejects": None if live else rejects.plain(trace),
+        "preset": preset,
         "start_step": interesting_step(trace) if start_step is None else start_step,
         "instructive": start_step is None,
         **({} if other is None else {"other": other}),
@@ -161,7 +166,8 @@ def update(
 ) -> dict[str, Any]:
     """What ``player.push`` takes: the events numbered from ``first`` on, of ``total`` so far.
 
-    The first of them bring along the map of the text, where there is one.
+    The first of them bring along the map of the text, where there is one, the last ones (not
+    ``live``) the refused guesses of the whole run.
     ``stage`` = {name, done, total} names what is going on before there are steps. Without
     ``summary`` it is computed from all events.
     """
@@ -169,6 +175,7 @@ def update(
     picture = text_map(Trace(tuple(events[:2]))) if first == 0 else None
     return {
         **({} if picture is None else {"map": picture}),
+        **({} if live else {"rejects": rejects.plain(Trace(tuple(events)))}),
         "version": VERSION,
         "run_id": run_id,
         "first": first,
@@ -187,14 +194,24 @@ def text_map(trace: Trace) -> dict[str, Any] | None:
 
 
 def export_html(
-    trace: Trace, lang: str = "en", *, start_step: int | None = None, audited: bool = True,
+    trace: Trace,
+    lang: str = "en",
+    *,
+    start_step: int | None = None,
+    audited: bool = True,
     pair: Pair | None = None,
-) -> str:  # fmt: skip
+    preset: str | None = None,
+) -> str:
     """One HTML file that holds the run and the player and asks the network for nothing."""
     data = {
         "options": {"strings": player_strings(lang), "lang": lang},
         "payload": payload(
-            trace, lang=lang, start_step=start_step, audited=audited, pair=pair
+            trace,
+            lang=lang,
+            start_step=start_step,
+            audited=audited,
+            pair=pair,
+            preset=preset,
         ),
     }
     header = trace.events[0] if trace.events else None

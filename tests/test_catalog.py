@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PLAYER = ROOT / "assets" / "player" / "src"
 # Strings without a Cyrillic letter that are right so: names, keys, code and signs.
 NAMES = {
-    "A", "B", "D", "E", "H", "I", "L", "P", "R", "W", "FT", "L1", "L2", "L3",
+    "A", "B", "D", "E", "H", "I", "L", "P", "R", "S", "W", "FT", "L1", "L2", "L3",
     "Home, End", "Shift + ← →",
     "DAS", "DAS-Wave", "RECAP", "Prompt lookup", "Token Recycling",
     "Window", "full", "reindex_only", "shift", "slot", "window_abs", "CPU", "CUDA", "dtype",

@@ -366,7 +366,7 @@ def test_export_writes_tables(
     assert rejects.read_text("utf-8").startswith("step,node,guess,source,score,probability,wanted")
     assert run("export", trace_file, "-o", tmp_path / "t.pdf") == 2
     assert capsys.readouterr().err == (
-        "t.pdf has an unknown ending: choose a name that ends in .html or .csv.\n"
+        "t.pdf has an unknown ending: choose a name that ends in .html or .csv or .json.\n"
     )
 
 

@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
+    "site": {*PURE, "tracefile", "catalog", "views", "player", "audit"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
     "audit_pictures": {"trace"},
     "audit_head": {*TRACE, "windows"},
@@ -87,7 +88,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "verdict", "pictures", "probing",
+        "changes", "counterfactual", "verdict", "pictures", "probing", "site",
     },
     "__main__": {"cli"},
     "ui": {

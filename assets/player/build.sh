@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bundle the player into bundle.js. An installed esbuild and d3-hierarchy are used when NODE_PATH
+# Bundle the player into bundle.js. An installed esbuild, d3-hierarchy and gifenc are used when NODE_PATH
 # names their node_modules folder; otherwise the pinned ones of package.json are installed here.
 # Usage: build.sh [output file]
 set -eu

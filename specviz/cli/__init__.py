@@ -27,6 +27,7 @@ from specviz.cli import (  # noqa: F401 (order of help)
     probe,
     report,
     run,
+    site,
     traces,
     verify,
 )

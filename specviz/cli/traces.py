@@ -21,7 +21,7 @@ from specviz.views.inspector import inspect
 from specviz.views.settled import round_lines
 from specviz.views.sight import step_lines
 
-EXPORT_ENDINGS = (".html", ".csv")
+EXPORT_ENDINGS = (".html", ".csv", ".json")
 TABLES = {
     "rejects": rejects, "steps": steps, "candidates": candidates, "memory": memory_table,
     "pictures": image_effect,
@@ -98,6 +98,10 @@ def export_command(
         run = trace.run("decoder")
         if run is not None and run.header.pictures:
             typer.echo(text("cli.export.pictures", count=len(run.header.pictures)), err=True)
+    elif output.name.endswith(".json"):
+        if table not in (None, "rejects"):
+            raise InputError(text("cli.error.table.json"))
+        content = rejects.to_json(trace)
     else:
         content = TABLES[table or "rejects"].to_csv(trace)
         if table == "memory" and not inspect(trace).rows:

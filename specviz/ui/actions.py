@@ -20,7 +20,7 @@ from specviz.catalog import sentence, text
 from specviz.models.base import InputError
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
-from specviz.ui.address import shortened, step_of
+from specviz.ui.address import preset_of, shortened, step_of
 from specviz.ui.blocks import facts, status
 from specviz.ui.document import awaited
 from specviz.ui.examples import Example
@@ -144,8 +144,9 @@ class Actions:
     ) -> str:
         """The player's message for a whole trace; ValueError when a number in it is none."""
         payload = player.payload(
-            trace, lang=self.lang, start_step=start, run_id=run_id, audited=audited
-        )
+            trace, lang=self.lang, start_step=start, run_id=run_id, audited=audited,
+            preset=preset_of(run_id),
+        )  # fmt: skip
         return _message(payload)
 
     def packed_pair(self, visit: Visit, trace: Trace, pair: player.Pair) -> str:

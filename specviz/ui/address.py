@@ -26,6 +26,11 @@ def step_of(asked: str, trace: Trace, lang: str) -> tuple[int | None, str]:
     return int(asked) - 1, ""
 
 
+def preset_of(run_id: str) -> str | None:
+    """The name of the recorded example that a run id belongs to; None for anybody's own run."""
+    return run_id.removeprefix("example-") if run_id.startswith("example-") else None
+
+
 def shortened(name: str) -> str:
     """``name`` as it can be said in a sentence."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

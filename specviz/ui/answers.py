@@ -10,6 +10,7 @@ from specviz import player
 from specviz.audit import audit
 from specviz.trace import TraceError
 from specviz.tracefile import packed
+from specviz.ui.address import preset_of
 from specviz.ui.visit import Desk
 from specviz.views import candidates, memory_table, rejects
 
@@ -50,7 +51,9 @@ class Answers:
                 return None
         elif kind == "html":
             name, media = ".html", "text/html"
-            raw = player.export_html(trace, lang=self.lang, audited=not audit(trace)).encode()
+            raw = player.export_html(
+                trace, lang=self.lang, audited=not audit(trace), preset=preset_of(run_id)
+            ).encode()
         elif kind in SHEETS:
             name, media = f"-{'rejects' if kind == 'csv' else kind}.csv", "text/csv"
             raw = SHEETS[kind].to_csv(trace).encode("utf-8-sig")

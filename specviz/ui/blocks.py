@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 
 from specviz import player
+from specviz.ui.place import follow
 
 # What a script in the browser may ask: all its arguments come as one list.
 Answer = Callable[[list[Any]], Any]
@@ -225,12 +226,17 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
     return gr.HTML(
         "",
         html_template='<div class="sv-stage"></div>',
-        js_on_load=player.bundle_js() + "\n" + script(
+        js_on_load=player.bundle_js() + follow() + script(
             """
+            const place = follow();
             const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
               ...OPTIONS,
               fetchEvents: (runId, from) => server.get_events(runId, from),
+              onState: place.onState,
+              linkTo: place.linkTo,
+              saveHtml: () => document.querySelector('#takeaway [data-kind=html]')?.click(),
             });
+            addEventListener('popstate', () => place.back(stage));
             element.specviz = stage;
             const unpack = async (packed) => {
               const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
@@ -240,7 +246,10 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
             };
             const take = async (value) => {
               const message = JSON.parse(value);
-              if (message.load) stage.load(await unpack(message.load));
+              if (message.load) {
+                stage.load(await unpack(message.load));
+                place.loaded(stage);
+              }
               else await stage.push(message);
             };
             let taken = '', queue = Promise.resolve();

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
 from specviz import metrics
@@ -98,6 +99,10 @@ MORE = ("position", "depth", "share", "score", "key", "weights", "entropy", "row
 # Never 0, only rounded to it.
 PROBABLE = ("probability", "wanted_probability", "share", "score", "confidence", "wanted_share")
 CUTS = ("cost", "budget", "width", "depth", "end", "score", "blocked", "repeat", "leaf")
+# Of the header: what says which run it was.
+FACTS = (
+    "run", "model", "digest", "decoder", "knobs", "device", "dtype", "max_new_tokens", "versions",
+)  # fmt: skip
 SOURCES = ("level3", "level2", "level1", "copy", "static", "lookup", "wave", "das", "head")
 
 
@@ -310,6 +315,26 @@ def _writer(row: Reject, lang: str) -> str:
     if not row.row_from:
         return "–"
     return text(f"view.reject.row.{row.row_from}", lang, step=row.row_step, at=row.row_at)
+
+
+def plain(trace: Trace) -> dict[str, Any]:
+    """The refused guesses as plain data, which the browser writes the same files from: ``columns``,
+    those of them that are ``floats``, and ``rows`` of cells in their order."""
+    return {
+        "columns": list(COLUMNS),
+        "floats": [f.name for f in fields(Reject) if "float" in str(f.type)],
+        "rows": [list(astuple(row)) for row in rejects(trace)],
+    }
+
+
+def to_json(trace: Trace) -> str:
+    """What ran, with which settings and versions, and all refused guesses as objects."""
+    run = trace.run("decoder")
+    told: dict[str, Any] = {}
+    if run is not None:
+        told = {name: getattr(run.header, name) for name in FACTS}
+    told["rejects"] = [asdict(row) for row in rejects(trace)]
+    return json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(trace: Trace) -> str:

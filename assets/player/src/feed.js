@@ -35,7 +35,7 @@ export class Feed {
     const total = update.total ?? this.payload.events.length;
     if (total < (this.payload.total ?? 0)) return;
     this.payload.total = total;
-    for (const key of ["live", "stage", "summary", "map"])
+    for (const key of ["live", "stage", "summary", "map", "rejects"])
       if (key in update) this.payload[key] = update[key];
   }
 

@@ -4,7 +4,7 @@ import { Player } from "./player.js";
 
 /**
  * Mount a player in `element`. options: {strings, lang?, fetchEvents?(run, from) -> Promise of
- * events or of an update, onState?(state)}. Returns {load, push, seekStep, play, pause, state,
+ * events or of an update, onState?(state), linkTo?(preset, step) -> address, saveHtml?()}. Returns {load, push, seekStep, play, pause, state,
  * setStrings, destroy}.
  */
 export function mount(element, options = {}) {

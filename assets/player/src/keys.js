@@ -33,6 +33,7 @@ const ACTIONS = {
   d: (p) => p.compared && p.nextDifference(),
   f: (p) => p.text.find.toggle(true),
   i: (p) => p.lightbox.toggle(),
+  s: (p) => p.share.toggle(),
   "?": (p) => p.help.toggle(),
   " ": (p) => p.toggle(),
 };
@@ -40,6 +41,7 @@ const ACTIONS = {
 function escape(player) {
   if (player.tooltip.open) player.tooltip.hide();
   else if (player.lightbox.open) player.lightbox.toggle(false);
+  else if (player.share.open) player.share.toggle(false);
   else if (player.help.open) player.help.toggle(false);
   else if (player.chosen !== null) player.choose(player.chosen);
   else return false;

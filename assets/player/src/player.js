@@ -22,11 +22,13 @@ const NOTHING = () => ({
 });
 
 export class Player extends Moves {
-  constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
+  constructor(host, { strings = {}, lang = "en", fetchEvents = null, ...hooks } = {}) {
     super();
     this.strings = new Strings(strings, lang);
     this.stream = new Stream(this, fetchEvents);
-    this.onState = onState;
+    this.onState = hooks.onState ?? null;
+    this.linkTo = hooks.linkTo ?? null; // (preset, step from 1) -> the address of a step
+    this.saveHtml = hooks.saveHtml ?? null; // hands out the run as one file
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;

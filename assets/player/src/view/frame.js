@@ -10,6 +10,7 @@ import { Lanes } from "./lanes.js";
 import { Memory } from "./memory.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
+import { Share } from "./share.js";
 import { SightView } from "./sight.js";
 import { Text } from "./text.js";
 import { Tooltip } from "./tooltip.js";
@@ -42,6 +43,7 @@ export function frame(player, host) {
   const transport = new Transport(player);
   const help = new Help(player);
   const flight = new Flight(player);
+  const share = new Share(player);
   const element = h(
     "section",
     {
@@ -69,6 +71,7 @@ export function frame(player, host) {
     ),
     caption.voice,
     help.element,
+    share.element,
     lightbox.element,
     flight.element,
     tooltip.element,
@@ -94,6 +97,7 @@ export function frame(player, host) {
     transport,
     help,
     flight,
+    share,
     tooltip,
     // What is laid out by its own size, and who has to know of it.
     sized: [
@@ -104,7 +108,7 @@ export function frame(player, host) {
       [sight.box, (box) => sight.resize(box.clientWidth)],
       [text.box, () => text.resize()],
     ],
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, text.find],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, share, text.find],
   };
 }
 

@@ -17,6 +17,7 @@ const KEYS = [
   "picture",
   "find",
   "pair",
+  "share",
   "help",
 ];
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];

@@ -14,6 +14,7 @@ const ICONS = {
   on2: "M3,3 L10,8.5 L3,14z M11.5,3h2.5v11h-2.5z",
   cross:
     "M3,4.5 L4.5,3 L8.5,7 L12.5,3 L14,4.5 L10,8.5 L14,12.5 L12.5,14 L8.5,10 L4.5,14 L3,12.5 L7,8.5z",
+  share: "M8.5,1 L13,5.5 L11.7,6.8 L9.4,4.5 V11 H7.6 V4.5 L5.3,6.8 L4,5.5z M2.5,8.5h1.8v5.2h8.4v-5.2h1.8v7h-12z",
   check: "M2.5,9 L4.2,7.3 L7,10 L13,3.6 L14.7,5.2 L7,13.4z",
 };
 
@@ -130,6 +131,18 @@ export class Transport {
             name("follow"),
           )
         : null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "help-button",
+          "data-act": "share",
+          "aria-label": name("share"),
+          title: `${name("share")} (S)`,
+          onclick: () => player.share.toggle(),
+        },
+        icon("share"),
+      ),
       h(
         "button",
         {

@@ -1,0 +1,30 @@
+"""``specviz site``: the player with all recorded examples as a folder for any file server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specviz import site
+from specviz.catalog import text
+from specviz.cli.command import command
+from specviz.models.base import InputError
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@command.command("site", help=text("cli.site"))
+def site_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help=text("cli.site.out"))],
+) -> None:
+    try:
+        recorded = site.presets(EXAMPLES)
+    except FileNotFoundError as error:
+        raise InputError(text("cli.error.site.examples", folder=EXAMPLES)) from error
+    try:
+        files, size = site.build(out, recorded)
+    except OSError as error:
+        raise InputError(text("cli.error.site.out", path=out, reason=error.strerror)) from error
+    typer.echo(text("cli.site.built", path=out, count=files, size=f"{size / 2**20:.1f}"))
