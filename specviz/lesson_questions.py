@@ -17,7 +17,6 @@ from specviz.lesson_rules import (
     Spot,
     children,
     decoder,
-    end,
     hits,
     lookup,
     probes,

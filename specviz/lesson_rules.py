@@ -106,9 +106,7 @@ def all_refused(trace: Trace) -> Spot:
 
 def one_right(trace: Trace) -> Spot:
     """A step with several guesses for the next token, of which one is right."""
-    return _first(
-        Spot(s.index) for s in _steps(trace) if s.accepted and len(children(s, 0)) >= 3
-    )
+    return _first(Spot(s.index) for s in _steps(trace) if s.accepted and len(children(s, 0)) >= 3)
 
 
 def branch_in_tree(trace: Trace) -> Spot:
@@ -188,9 +186,7 @@ def known_but_cut(trace: Trace) -> Spot:
 
 def recycled(trace: Trace) -> Spot:
     """An accepted guess that a memory learned from a refused branch."""
-    return _first(
-        Spot(s.index, node) for s in _steps(trace) for node in metrics.recycled(s)
-    )
+    return _first(Spot(s.index, node) for s in _steps(trace) for node in metrics.recycled(s))
 
 
 def longest(trace: Trace) -> Spot:
@@ -269,9 +265,7 @@ def settling(wave: WaveEvidence, place: int) -> tuple[int, int]:
 
 def wave_refused(trace: Trace) -> Spot:
     """A wave of which the model confirms a part."""
-    return _first(
-        Spot(s.index) for s, _ in _waves(trace) if s.accepted and refused(s)
-    )
+    return _first(Spot(s.index) for s, _ in _waves(trace) if s.accepted and refused(s))
 
 
 # Pictures

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "examples"
 # Where the player stands: before the step, its guesses made, after a round, the step over, the end.
 Beat = Literal["before", "guesses", "round", "whole", "finish"]
 # What would give the answer away, and is covered until it is given.
-Veil = Literal["memory", "sight", "head", "tree"]
+Veil = Literal["memory", "sight", "head"]
 
 
 @dataclass(frozen=True)

@@ -230,6 +230,18 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
             const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
               ...OPTIONS,
               fetchEvents: (runId, from) => server.get_events(runId, from),
+              onOpen: (example) => {
+                const cards = [...document.querySelectorAll('#gallery .sv-card')];
+                cards.find((card) => card.dataset.name === example)?.click();
+              },
+              onLesson: (place) => {
+                const url = new URL(location);
+                for (const name of ['lesson', 'stop', 'trace', 'step'])
+                  url.searchParams.delete(name);
+                for (const [name, value] of Object.entries(place ?? {}))
+                  url.searchParams.set(name, value);
+                history.replaceState(history.state, '', url);
+              },
             });
             element.specviz = stage;
             const unpack = async (packed) => {

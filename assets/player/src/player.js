@@ -21,14 +21,16 @@ const NOTHING = () => ({
 });
 
 export class Player {
-  constructor(host, { strings = {}, lang = "en", fetchEvents = null, onState = null } = {}) {
+  constructor(host, { strings = {}, lang = "en", fetchEvents = null, ...hooks } = {}) {
     this.strings = new Strings(strings, lang);
     this.stream = new Stream(this, fetchEvents);
-    this.onState = onState;
+    this.onState = hooks.onState ?? null;
+    this.onOpen = hooks.onOpen ?? null; // (example): show another recorded run
+    this.onLesson = hooks.onLesson ?? null; // ({lesson, stop} or null)
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
-    this.chosen = this.notice = null;
+    this.chosen = this.notice = this.until = null;
     this.probe = 0; // which of what other pictures changed is shown; null: none
     this.version = 0;
     this.t = 0;
@@ -84,6 +86,7 @@ export class Player {
     this.notice = instructive ? "opened" : null;
     this.#events(true);
     if (!this.follow && this.payload.events.length) this.#takeFocus();
+    this.lesson.loaded();
   }
 
   /** Keys work at once, unless a person is typing or choosing something. */
@@ -289,8 +292,26 @@ export class Player {
   pause() {
     const was = this.playing;
     this.playing = false;
+    this.until = null;
     this.motion.stop();
-    if (was) this.draw();
+    if (!was) return;
+    this.draw();
+    this.lesson.arrived();
+  }
+
+  /** Play on to time `t` and no farther. */
+  playTo(t) {
+    this.until = t;
+    this.play();
+  }
+
+  /** Begin a lesson, one of those that the page made as plain data, at a stop counted from 1. */
+  startLesson(lesson, stop = 1) {
+    this.lesson.start(lesson, stop);
+  }
+
+  leaveLesson() {
+    this.lesson.leave();
   }
 
   /** For tests and hosts: where the player is. */
@@ -309,6 +330,7 @@ export class Player {
       tokens: this.scene.tokens,
       focus: this.scene.focus,
       probe: this.model.probes[this.probe]?.kind ?? null,
+      lesson: this.lesson.place,
     };
   }
 

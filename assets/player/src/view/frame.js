@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
+import { LessonView } from "./lesson.js";
 import { Memory } from "./memory.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
@@ -28,6 +29,7 @@ export function frame(player, host) {
   const tooltip = (player.tooltip = new Tooltip(player));
   const header = new Header(player);
   const lanes = new Lanes(player);
+  const lesson = new LessonView(player);
   const pictures = new Pictures(player);
   const lightbox = new Lightbox(player);
   const text = new Text(player);
@@ -49,7 +51,7 @@ export function frame(player, host) {
     h(
       "div",
       { class: "inner" },
-      h("div", { class: "top" }, pictures.element, header.element, lanes.element),
+      h("div", { class: "top" }, pictures.element, header.element, lanes.element, lesson.element),
       h(
         "div",
         { class: "middle" },
@@ -75,6 +77,7 @@ export function frame(player, host) {
     element,
     header,
     lanes,
+    lesson,
     pictures,
     lightbox,
     text,
@@ -86,7 +89,7 @@ export function frame(player, host) {
     transport,
     help,
     tooltip,
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
+    views: [header, lanes, lesson, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
   };
 }
 
