@@ -95,8 +95,8 @@ def closing(trace: Trace) -> Spot:
 
 
 def all_refused(trace: Trace) -> Spot:
-    """A step whose guesses are all refused, at the foremost of them, which is no end token."""
-    ends = decoder(trace).header.eos_ids
+    """A step whose guesses are all refused, at the foremost of them, which is a word."""
+    ends = {t for event in trace.events for t in event.specials}
     return _first(
         Spot(s.index, n)
         for s in _steps(trace)

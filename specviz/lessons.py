@@ -98,7 +98,7 @@ LESSONS = (
         Stop("sign", at.probed_end, ask.tally, "finish", "finish", probed=True),
     ), minutes=5),
     Lesson("losing", (
-        Stop("slower", at.opening, ask.count),
+        Stop("slower", at.all_refused, ask.count),
         Stop("slower", at.opening, ask.pass_cost, **ENDS),
         Stop("slower", at.closing, ask.faster, **ENDS),
         Stop("overdone", at.opening, ask.count),

@@ -387,8 +387,9 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
 .help-button { width: 34px; padding: 0; font-weight: 700; }
 
 /* Lessons: the card stands where the lanes, the caption and the marks would give the answer away */
-.lessons .lanes, .lessons .caption, .lessons .reason { display: none; }
-.lessons .marks, .lessons:not(.told-head) .verdict, .veil-memory .memory > *, .veil-sight .sight-panel > * { visibility: hidden; }
+.lessons .lanes, .lessons .caption, .lessons .reason, .lessons .buttons, .lessons:not(.told-head) .verdict, .lessons [data-act="loop"], .lessons [data-act="reveal"] { display: none; }
+@container sv (min-width: 1061px) { .lessons .pictures img { max-width: 124px; } .lessons .transport { grid-template-columns: minmax(0, 1fr) auto; align-items: center; gap: 6px 18px; } .lessons .switches { flex-wrap: nowrap; } }
+.lessons .marks, .lessons .pictures .picks, .veil-memory .memory > *, .veil-sight .sight-panel > * { visibility: hidden; }
 .veil-memory .memory, .veil-sight .sight-panel { background: repeating-linear-gradient(135deg, var(--panel) 0 9px, var(--bg) 9px 18px); }
 .lesson { background: var(--hero); border: 1px solid var(--hero-line); border-radius: var(--radius); padding: 7px 16px 9px; }
 .lesson:focus-visible { outline-width: 2px; outline-offset: -1px; border-radius: var(--radius); }
@@ -414,7 +415,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
 .lesson-foot p { flex: 1; min-width: 0; overflow-wrap: anywhere; } .hint { color: var(--quiet); font-size: 0.92em; }
 .told { line-height: 1.42; } .told b { font-weight: 750; } .told .right { color: var(--good-ink); } .told .wrong { color: var(--bad-ink); }
 .go, .again { flex: none; padding-inline: 18px; font-weight: 650; background: var(--bg); } [data-phase="told"] .go { background: var(--ink); color: var(--bg); border-color: var(--ink); }
-.projector .lesson .tok { font-size: 20px; } .projector .hint, .projector .lesson .link { display: none; } .projector .question { font-size: 1.15em; } .projector .lesson-card { gap: 4px; }
+.projector .lesson .tok { font-size: 20px; } .projector .hint, .projector .lesson .link { display: none; } .projector .question { font-size: 1.15em; } .projector .lesson-card { gap: 4px; } .projector [data-phase="told"] .lesson-body { grid-template-columns: minmax(0, 1fr); } .projector [data-phase="told"] .say { display: none; }
 
 /* Over it */
 .tip { position: absolute; left: 0; top: 0; z-index: 5; max-width: min(360px, 90cqw); background: var(--ink); color: var(--bg); border-radius: 8px; padding: 7px 11px; font-size: 0.93em; pointer-events: none; overflow-wrap: anywhere; white-space: pre-wrap; unicode-bidi: isolate; }
@@ -491,7 +492,7 @@ select { min-height: 34px; padding: 0 6px; background: var(--bg); }
   .scrub-row { grid-template-columns: auto 1fr auto; gap: 8px; } .step-of { min-width: 0; font-size: 0.86em; }
   .title { font-size: 1.35em; } .who { flex-wrap: wrap; gap: 0 10px; }
   .caption .main { font-size: 1.15em; }
-  .lesson { padding-inline: 12px; } .lesson-head b { flex: 1 0 100%; } .dot { min-width: 32px !important; } .lesson-head .dots { gap: 2px; } .lesson-foot { flex-wrap: wrap; } .lesson-foot p { flex-basis: 100%; } .lesson .link { min-height: 44px; align-content: center; } .lesson-foot button { flex: 1; }
+  .lesson { padding-inline: 12px; } .lesson-head b { flex: 1 0 100%; } .dot { border-radius: 22px; } .lesson-head .dots { gap: 2px; } .lesson-foot { flex-wrap: wrap; } .lesson-foot p { flex-basis: 100%; } .lesson .link { min-height: 44px; align-content: center; } .lesson-foot button { flex: 1; }
 }
 /* The caption stays in view, too, where a window is high enough for both and a panel */
 @media (min-height: 560px) { @container sv (min-width: 900px) {
