@@ -171,7 +171,7 @@ def test_every_lesson_has_five_to_seven_stops_on_recorded_runs(name: str) -> Non
     index = json.loads((ROOT / "examples" / "index.json").read_text("utf-8"))
     assert 5 <= plan["stops"] == len(plan["at"]) <= 7
     assert set(plan["examples"]) <= {entry["name"] for entry in index}
-    assert [s["example"] for s in plan["at"]][0] == plan["examples"][0]
+    assert plan["at"][0]["example"] == plan["examples"][0]
     for stop in plan["at"]:
         count = len(steps(recorded(stop["example"])))
         assert 0 <= stop["asked"]["step"] < count

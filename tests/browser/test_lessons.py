@@ -105,10 +105,12 @@ def test_the_recording_answers_with_its_own_tokens(host: Callable[..., Page]) ->
     # Nothing on the screen tells the answer: neither marks nor what the whole run came to.
     assert not page.locator(".marks").is_visible()
     assert not page.locator(".head .verdict").is_visible()
-    assert page.locator(".chip.s-refused, .chip.refused").count() == 0
+    assert page.locator(".chip.refused").count() == 0
     page.keyboard.press("2")
     until(page, "told")
-    assert "the model wanted rie, not aked" in page.locator(".lesson .told").inner_text()
+    assert page.locator(".chip.refused").count() > 0
+    told = "After ␣B the model wanted rie, not aked. So rie is written"
+    assert told in page.locator(".lesson .told").inner_text()
     assert page.locator(".choice.right span").inner_text() == "No"
     assert page.locator(".choice.wrong").count() == 0
 
