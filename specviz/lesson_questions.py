@@ -127,7 +127,8 @@ def count(trace: Trace, spot: Spot) -> Asked:
     step = step_of(trace, spot)
     right, of = len(step.accepted), len(step.nodes) - 1
     answers = numbers(right, (of, 0, of // 2, 1, 2))
-    told = say("told.count", right=right, of=of, written=len(step.emitted))
+    how = "ended" if step.clipped else "whole"
+    told = say(f"told.count.{how}", right=right, of=of, written=len(step.emitted))
     return Asked(say("ask.count", of=of), *answers, told)
 
 

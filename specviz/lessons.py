@@ -54,6 +54,8 @@ class Lesson:
     minutes: int
 
 
+# The player looks at the very node that these are about.
+ABOUT_A_NODE = (ask.accept, ask.level, ask.weight, ask.cut, ask.learned)
 ENDS: dict[str, Any] = {"asked": "finish", "told": "finish", "veils": ("head",)}
 
 LESSONS = (
@@ -180,7 +182,7 @@ def _stop(stop: Stop, trace: Trace, name: str) -> dict[str, Any]:
         "spot": asdict(spot),
         "asked": {"beat": stop.asked, "step": spot.step, "round": spot.round, **covered},
         "told": {"beat": stop.told, "step": spot.step, "round": until, **shown},
-        "node": spot.node if stop.question in (ask.level, ask.weight, ask.cut) else None,
+        "node": spot.node if stop.question in ABOUT_A_NODE else None,
         "veils": list(stop.veils),
         "say": ask.say(f"{name}.say"),
         "question": asked.question,

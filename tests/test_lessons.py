@@ -232,6 +232,9 @@ def test_a_lesson_teaches_what_it_says() -> None:
     assert (told("pictures", 1), told("pictures", 2)) == ("depends.yes", "depends.no")
     assert told("pictures", 5) == "depends.no"
     assert [told("losing", n) for n in (3, 5, 6)] == ["slower", "dear.draft", "slower"]
+    assert (told("losing", 1), told("losing", 4)) == ("count.whole", "count.ended")
+    assert at["memories", 5]["node"] == at["memories", 5]["spot"]["node"] > 0
+    assert at["wave", 5]["node"] is None
 
 
 def test_a_losing_run_is_explained_by_its_own_figures() -> None:
