@@ -26,7 +26,12 @@ _STYLE = (
     "body{margin:0;background:#fff}"
     "@media(prefers-color-scheme:dark){body{background:#101419}}"
 )
-_START = "SpecvizPlayer.mount(document.getElementById('player'), data.options).load(data.payload);"
+_START = """
+const player = SpecvizPlayer.mount(document.getElementById('player'), data.options);
+player.load(data.payload);
+const stop = Number(new URLSearchParams(location.search).get('stop')) || 1;
+if (data.lesson) player.startLesson(data.lesson, stop);
+""".strip()
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def player_css() -> str:
 @cache
 def player_strings(lang: str = "en") -> dict[str, str]:
     """The strings that ``mount`` wants, for one language."""
-    return {k: v for k, v in catalog.strings(lang).items() if k.startswith("player.")}
+    return {k: v for k, v in catalog.strings(lang).items() if k.startswith(("player.", "lesson."))}
 
 
 def interesting_step(trace: Trace) -> int | None:
@@ -201,8 +206,16 @@ def export_html(
     audited: bool = True,
     pair: Pair | None = None,
     preset: str | None = None,
+    lesson: dict[str, Any] | None = None,
 ) -> str:
-    """One HTML file that holds the run and the player and asks the network for nothing."""
+    """One HTML file that holds the run and the player and asks the network for nothing.
+
+    ``lesson``: one of ``lessons.plain()`` whose stops are all on this run, to begin with; the
+    file may be asked for a stop, ``?stop=3``. ValueError for a lesson that needs other runs, too.
+    """
+    if lesson is not None and len(lesson["examples"]) != 1:
+        raise ValueError("a file with one run holds lessons on that run only")
+    run_id = f"example-{lesson['examples'][0]}" if lesson is not None else None
     data = {
         "options": {"strings": player_strings(lang), "lang": lang},
         "payload": payload(
@@ -212,7 +225,9 @@ def export_html(
             audited=audited,
             pair=pair,
             preset=preset,
+            run_id=run_id,
         ),
+        "lesson": lesson,
     }
     header = trace.events[0] if trace.events else None
     title = " · ".join(("specviz", getattr(header, "decoder", ""), getattr(header, "model", "")))

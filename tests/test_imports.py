@@ -64,6 +64,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "memories": {"job", "trace", "drafters"},
     "views": {*PURE, "catalog", "verdict"},
+    "lesson_rules": {*TRACE, "metrics", "sights"},
+    "lesson_questions": {*TRACE, "metrics", "sights", "lesson_rules"},
+    "lessons": {*PURE, "tracefile", "catalog", "lesson_rules", "lesson_questions"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "site": {*PURE, "tracefile", "catalog", "views", "player", "audit"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
@@ -93,8 +96,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
-        "catalog", "audit", "drafters", "models.base", "models.heads", "models.registry", "changes",
-        "counterfactual", "pictures", "probing", "job", "recorded",
+        "catalog", "audit", "drafters", "lessons", "models.base", "models.heads", "models.registry",
+        "changes", "counterfactual", "pictures", "probing", "job", "recorded",
     },
     "app": {"ui"},
 }  # fmt: skip

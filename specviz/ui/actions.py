@@ -25,6 +25,7 @@ from specviz.ui.blocks import facts, status
 from specviz.ui.document import awaited
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary
+from specviz.ui.lessons import example_of
 from specviz.ui.lines import ended_line, stage_line
 from specviz.ui.live import Decode, Stage, Tick, follow
 from specviz.ui.memory import Memory
@@ -71,14 +72,22 @@ class Actions:
         asked = dict(request.query_params or {})
         first = self.examples[0].name
         name, step = asked.get("trace") or first, asked.get("step", "")
+        if lesson := asked.get("lesson", ""):
+            name, step = example_of(lesson, asked.get("stop", "")) or lesson, ""
         if name in [e.name for e in self.examples]:
             shown = self._show_example(visit, name, step)
             if shown[0] is not KEEP or name == first:
                 return visit, *shown
             line = shown[-1]  # a damaged example: say so, beside one that can be shown
         else:
-            line = self._error(text("ui.error.example", self.lang, name=shortened(name)))
+            line = self._error(self._unknown(name, bool(lesson)))
         return visit, *self._show_example(visit, first)[:-1], line
+
+    def _unknown(self, name: str, lesson: bool) -> str:
+        """What to say of an address that names no lesson, or no recording."""
+        if lesson:
+            return text("ui.error.lesson", self.lang, name=shortened(name))
+        return text("ui.error.example", self.lang, name=shortened(name))
 
     def close_page(self, request: gr.Request) -> None:
         """The tab was closed, or lost its connection: its run stops."""

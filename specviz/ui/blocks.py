@@ -235,6 +235,11 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
               onState: place.onState,
               linkTo: place.linkTo,
               saveHtml: () => document.querySelector('#takeaway [data-kind=html]')?.click(),
+              onOpen: (example) => {
+                const cards = [...document.querySelectorAll('#gallery .sv-card')];
+                cards.find((card) => card.dataset.name === example)?.click();
+              },
+              onLesson: place.onLesson,
             });
             addEventListener('popstate', () => place.back(stage));
             element.specviz = stage;

@@ -50,7 +50,11 @@ def language_links(lang: str, elem_id: str) -> gr.HTML:
                 const player = [...document.querySelectorAll('#player *')].find((e) => e.specviz);
                 const { run = '', step } = player?.specviz.state() ?? {};
                 const recorded = run.startsWith('example-');
-                if (recorded) {
+                const { lesson } = player?.specviz.state() ?? {};
+                if (lesson) {
+                  for (const [name, value] of Object.entries(lesson))
+                    url.searchParams.set(name, value);
+                } else if (recorded) {
                   url.searchParams.set('trace', run.slice('example-'.length));
                   url.searchParams.set('step', step + 1);
                 }

@@ -21,6 +21,7 @@ from specviz.ui.form import Form, build_form
 from specviz.ui.inspect import Inspect
 from specviz.ui.languages import language_links, speak
 from specviz.ui.lengths import lengths_tab
+from specviz.ui.lessons import lesson_cards
 from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import Pane, inspect_tabs, wire_panes
@@ -226,6 +227,7 @@ def _controls(lang: str) -> Controls:
 
 
 def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
+    lesson_cards({each.name for each in inspect.examples}, lang, elem_id="lessons")
     gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
     cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     files = takeaway(

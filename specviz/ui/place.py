@@ -1,4 +1,4 @@
-"""The page's address follows the recorded run and the step that are shown.
+"""The page's address follows the recorded run and the step that are shown, or a lesson's stop.
 
 A reload, the Back button and a copied link lead to the same place. A run of one's own lives in its
 tab alone, so beside it the address names no run.
@@ -14,10 +14,11 @@ _SCRIPT = """
 const follow = () => {
   const HUB = 'https://huggingface.co', SPACE = NAME, PAUSE = 400;
   const framed = window.parent !== window;
-  let shown = null, wanted = null, returning = false, timer = 0;
+  let shown = null, lesson = null, wanted = null, returning = false, timer = 0;
   const preset = (run) => (run.startsWith('example-') ? run.slice('example-'.length) : '');
-  const aimed = (url, name, step) => {
-    for (const [key, value] of [['trace', name], ['step', name && step]])
+  const aimed = (url, name, step, at = null) => {
+    const wanted = { trace: name, step: name && step, lesson: at?.lesson, stop: at?.stop };
+    for (const [key, value] of Object.entries(wanted))
       if (value) url.searchParams.set(key, value);
       else url.searchParams.delete(key);
     return url;
@@ -25,7 +26,8 @@ const follow = () => {
   const write = (how) => {
     clearTimeout(timer);
     timer = 0;
-    const url = aimed(new URL(location), preset(shown.run), shown.step);
+    const name = lesson ? '' : preset(shown.run);
+    const url = aimed(new URL(location), name, shown.step, lesson);
     if (url.href === location.href) return;
     // Whatever the framework keeps with an entry of the history stays with it.
     history[how](history.state, '', url);
@@ -41,9 +43,14 @@ const follow = () => {
     shown = { run, step: Math.max(0, step) + 1 };
     // Where the page opened is what the address already says, or says without a word.
     if (before === undefined) return;
-    if (before !== run && !returning) write('pushState');
+    if (before !== run && !returning && !lesson) write('pushState');
     else timer ||= setTimeout(write, PAUSE, 'replaceState');
     if (before !== run) returning = false;
+  };
+  /** A lesson stands at another stop, {lesson, stop}, or was left, null. */
+  const onLesson = (at) => {
+    lesson = at;
+    if (shown) write('replaceState');
   };
   // A link names the page that a reader sees, not the frame inside it.
   const linkTo = (name, step) => {
@@ -71,7 +78,7 @@ const follow = () => {
     if (wanted !== null) stage.seekStep(wanted);
     wanted = null;
   };
-  return { onState, linkTo, back, loaded };
+  return { onState, onLesson, linkTo, back, loaded };
 };
 """
 

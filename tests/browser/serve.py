@@ -1,5 +1,6 @@
 """A page for the browser tests: toys that are slow, hostile, quick, small or broken.
 
+With "examples" behind the port it offers the real recordings instead of the made-up ones.
 Prints its address when it is ready and ends when its standard input is closed.
 """
 
@@ -117,7 +118,7 @@ def main() -> None:
         Example("odd", "<b>${alert(1)}</b> `", "{{x}} &lt; </script>", "recap"),
         Example("gone", "Not there", "Its file is damaged.", "recap", Path(__file__)),
     )
-    page = ui.build(recorded=recorded)
+    page = ui.build(recorded=None if sys.argv[2:] == ["examples"] else recorded)
     _, address, _ = page.launch(
         **ui.launch_options(), server_name="127.0.0.1", server_port=int(sys.argv[1]), quiet=True,
         prevent_thread_lock=True,

@@ -22,11 +22,16 @@ STATE = f"({PLAYER}?.state() ?? {{}})"
 @pytest.fixture(scope="session")
 def server() -> Iterator[tuple[str, int]]:
     """Address and process id of a page with the toys of serve.py."""
+    yield from serve()
+
+
+def serve(*asked: str) -> Iterator[tuple[str, int]]:
+    """The same for whatever serve.py is ``asked`` for; the page ends with the iterator."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("serve.py")), str(port)],
+        [sys.executable, str(Path(__file__).with_name("serve.py")), str(port), *asked],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip

@@ -4,8 +4,9 @@ import { Player } from "./player.js";
 
 /**
  * Mount a player in `element`. options: {strings, lang?, fetchEvents?(run, from) -> Promise of
- * events or of an update, onState?(state), linkTo?(preset, step) -> address, saveHtml?()}. Returns {load, push, seekStep, play, pause, state,
- * setStrings, destroy}.
+ * events or of an update, onState?(state), linkTo?(preset, step) -> address, saveHtml?(),
+ * onOpen?(example), onLesson?({lesson, stop} or null)}. Returns {load, push, seekStep, play, pause,
+ * state, setStrings, startLesson, leaveLesson, destroy}.
  */
 export function mount(element, options = {}) {
   const player = new Player(element, options);
@@ -20,6 +21,8 @@ export function mount(element, options = {}) {
     "state",
     "setStrings",
     "set",
+    "startLesson",
+    "leaveLesson",
     "destroy",
   ])
     face[name] = (...args) => player[name](...args);

@@ -43,6 +43,7 @@ function escape(player) {
   else if (player.lightbox.open) player.lightbox.toggle(false);
   else if (player.share.open) player.share.toggle(false);
   else if (player.help.open) player.help.toggle(false);
+  else if (player.lesson.on) player.lesson.leave();
   else if (player.chosen !== null) player.choose(player.chosen);
   else return false;
   return true;
@@ -83,6 +84,10 @@ function press(player, event) {
   if (target.closest("select, input, textarea")) return;
   if (event.key === "Escape") {
     if (escape(player)) event.preventDefault();
+    return;
+  }
+  if (player.lesson.on && player.lesson.key(event)) {
+    event.preventDefault();
     return;
   }
   // Space presses a focused button, as everywhere; a scrolled panel keeps its own scroll keys.

@@ -50,7 +50,7 @@ export class Motion {
       return { goal: beats.last, rate: Math.max(1, (beats.last - player.t) / 3) };
     const rate = player.speed === "real" ? 1 : +player.speed;
     const { step } = beats.at(player.t);
-    let goal = beats.last;
+    let goal = Math.min(beats.last, player.until ?? Infinity);
     if (player.loop && step >= 0) goal = beats.endOf(step);
     if (player.reveal) {
       for (let k = Math.max(step, 0); k < player.model.decoder.steps.length; k++) {

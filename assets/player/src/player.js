@@ -29,11 +29,13 @@ export class Player extends Moves {
     this.onState = hooks.onState ?? null;
     this.linkTo = hooks.linkTo ?? null; // (preset, step from 1) -> the address of a step
     this.saveHtml = hooks.saveHtml ?? null; // hands out the run as one file
+    this.onOpen = hooks.onOpen ?? null; // (example): show another recorded run
+    this.onLesson = hooks.onLesson ?? null; // ({lesson, stop} or null)
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
     this.pair = true; // a second run, where there is one, stands beside the first
-    this.chosen = this.notice = null;
+    this.chosen = this.notice = this.until = null;
     this.held = null; // the token that two runs are held at, where it is not the step's first
     this.probe = 0; // which of what other pictures changed is shown; null: none
     this.version = 0;
@@ -83,6 +85,7 @@ export class Player extends Moves {
     this.notice = instructive ? "opened" : null;
     this.#events(true);
     if (!this.follow && this.payload.events.length) this.#takeFocus();
+    this.lesson.loaded();
   }
 
   /** Keys work at once, unless a person is typing or choosing something. */
@@ -245,8 +248,26 @@ export class Player extends Moves {
   pause() {
     const was = this.playing;
     this.playing = false;
+    this.until = null;
     this.motion.stop();
-    if (was) this.draw();
+    if (!was) return;
+    this.draw();
+    this.lesson.arrived();
+  }
+
+  /** Play on to time `t` and no farther. */
+  playTo(t) {
+    this.until = t;
+    this.play();
+  }
+
+  /** Begin a lesson, one of those that the page made as plain data, at a stop counted from 1. */
+  startLesson(lesson, stop = 1) {
+    this.lesson.start(lesson, stop);
+  }
+
+  leaveLesson() {
+    this.lesson.leave();
   }
 
   /** For tests and hosts: where the player is. */
@@ -265,6 +286,7 @@ export class Player extends Moves {
       tokens: this.scene.tokens,
       focus: this.scene.focus,
       probe: this.model.probes[this.probe]?.kind ?? null,
+      lesson: this.lesson.place,
     };
   }
 

@@ -53,6 +53,7 @@ export class Caption {
 
   #speak() {
     clearTimeout(this.timer);
+    if (this.player.lesson.on) return; // which has its own voice
     const wait = this.player.playing
       ? Math.max(300, this.spokenAt + SPOKEN_EVERY - performance.now())
       : 300;

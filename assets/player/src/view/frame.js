@@ -7,6 +7,7 @@ import { Flight } from "./flight.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
+import { LessonView } from "./lesson.js";
 import { Memory } from "./memory.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
@@ -31,6 +32,7 @@ export function frame(player, host) {
   const tooltip = (player.tooltip = new Tooltip(player));
   const header = new Header(player);
   const lanes = new Lanes(player);
+  const lesson = new LessonView(player);
   const pictures = new Pictures(player);
   const lightbox = new Lightbox(player);
   const text = new Text(player);
@@ -55,7 +57,7 @@ export function frame(player, host) {
     h(
       "div",
       { class: "inner" },
-      h("div", { class: "top" }, pictures.element, header.element, lanes.element),
+      h("div", { class: "top" }, pictures.element, header.element, lanes.element, lesson.element),
       beside.bar,
       h(
         "div",
@@ -85,6 +87,7 @@ export function frame(player, host) {
     element,
     header,
     lanes,
+    lesson,
     pictures,
     lightbox,
     text,
@@ -108,7 +111,7 @@ export function frame(player, host) {
       [sight.box, (box) => sight.resize(box.clientWidth)],
       [text.box, () => text.resize()],
     ],
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, share, text.find],
+    views: [header, lanes, lesson, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, share, text.find],
   };
 }
 

@@ -21,7 +21,13 @@ function value(context, param) {
 /** The nodes of a sentence {key, params}. */
 export function sentence(context, { key, params = {} }) {
   const shown = Object.fromEntries(Object.entries(params).map(([k, v]) => [k, value(context, v)]));
-  return context.strings.parts(context.strings.keyOf(key, params), shown);
+  const seen = new Set();
+  // A node stands in one place: a token that a sentence names twice is two chips.
+  return context.strings.parts(context.strings.keyOf(key, params), shown).map((part) => {
+    const again = typeof part === "object" && seen.has(part);
+    seen.add(part);
+    return again ? part.cloneNode(true) : part;
+  });
 }
 
 /** A part of a sentence {say, params} that holds no tokens, as one string. */
