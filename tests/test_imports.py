@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "views": {*PURE, "catalog", "verdict"},
     "player": {*PURE, "tracefile", "catalog", "views"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
-    "audit_pictures": {"trace"},
+    "audit_pictures": {"trace", "pictures", "models.base"},
     "audit_head": {*TRACE, "windows"},
     "options": {
         "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",

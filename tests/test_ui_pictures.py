@@ -13,9 +13,8 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
-from specviz.job import MOST_PICTURES
 from specviz.jobs import Job
-from specviz.models.base import InputError, Message
+from specviz.models.base import MOST_PICTURES, InputError, Message
 from specviz.models.toy_signs import sign
 from specviz.trace import Event, Header, Progress, Trace
 from specviz.ui import samples as gallery
