@@ -173,8 +173,10 @@ def _probes(trace: Trace) -> Iterator[str]:
         recorded = run.header.pictures[probe.replaced]
         if probe.digest == recorded.digest:
             yield f"Probe {number} replaces a picture by itself."
-        if (probe.seen.width, probe.seen.height) != (recorded.seen.width, recorded.seen.height):
+        seen = recorded.seen
+        if seen is None or (probe.seen.width, probe.seen.height) != (seen.width, seen.height):
             yield f"Probe {number} shows the model a picture of another size."
+        yield from (f"The picture of probe {number} {f}" for f in audit_pictures.png(probe.seen))
         unnamed = sorted({*probe.picks, *probe.kept} - trace.pieces.keys())
         if unnamed:
             yield f"The bytes of token {unnamed[0]} are missing."

@@ -11,10 +11,8 @@ from typing import Any
 from specviz.cut import check_cut
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import check_prompt, check_text, document_prompt, joined
-from specviz.models.base import InputError, Message, Picture
+from specviz.models.base import MOST_PICTURES, InputError, Message, Picture
 from specviz.trace import Costs, StoredEvent
-
-MOST_PICTURES = 8  # in all turns of a talk: each is kept in every trace of it
 
 
 @dataclass(frozen=True)

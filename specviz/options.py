@@ -14,7 +14,7 @@ from specviz.cut import check_cut
 from specviz.drafters import DRAFTERS
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import open_document
-from specviz.models.base import InputError
+from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
 from specviz.recorded import talk
 from specviz.tracefile import load
@@ -66,9 +66,16 @@ def with_prompt(
     return replace(job, prompt=prompt)
 
 
-def with_pictures(job: jobs.Job, paths: Sequence[Path]) -> jobs.Job:
+def with_pictures(job: jobs.Job, paths: Sequence[str]) -> jobs.Job:
     """``job`` with the pictures in these files; raises InputError."""
-    return replace(job, pictures=tuple(open_picture(path) for path in paths))
+    return replace(job, pictures=tuple(picture_at(path, "--image") for path in paths))
+
+
+def picture_at(path: str, option: str) -> Picture:
+    """The picture in the file that an ``option`` names; raises InputError."""
+    if not path.strip():  # as a path that would be the folder of this process
+        raise InputError(text("cli.error.no_file", option=option))
+    return open_picture(Path(path))
 
 
 def with_talk(job: jobs.Job, path: Path, model: str | None = None) -> jobs.Job:

@@ -119,8 +119,8 @@ def payload(
     ``start_step``: a step's index; None picks an interesting one. ``run_id`` defaults to the name
     in the header. ``audited`` False: the recorded comparison is not to be believed, so the player
     shows no verdict. ``pair``: a run to stand beside this one; TraceError where the two are no runs
-    of one prompt and model. ``preset``: the name of the recorded example that this is; only such a run has
-    an address, and holds nobody's own text.
+    of one prompt and model. ``preset``: the name of the recorded example that this is; only such a
+    run has an address, and holds nobody's own text.
     """
     header = next((e for e in trace.events if e.type == "header"), None)
     other, first = (None, None) if pair is None else _beside(trace, pair)

@@ -7,16 +7,15 @@ import binascii
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from specviz.job import MOST_PICTURES
 from specviz.metrics import written
 from specviz.models import registry
-from specviz.models.base import InputError, Message, Picture, Seen
+from specviz.models.base import MOST_PICTURES, InputError, Message, Picture, Seen
 from specviz.pictures import check_png
 from specviz.pixels import shrunk
 from specviz.trace import Header, Role, Shown, Trace, TraceError, UsedPicture
 
 # Of the pictures of a talk as they were given, in all: four photos of a phone. Bases of 64 make
-# a third more of them, which a trace file has room for beside what the model saw, twice.
+# a third more of them, which a trace file has room for beside what the model saw.
 GIVEN_BYTES = 24 * 2**20
 SEEN_LONGEST = 1024  # pixels of the longer side: what a model saw is only looked at again
 
@@ -28,21 +27,23 @@ def shown(png: bytes, width: int, height: int) -> Shown:
 
 def used_pictures(pictures: Sequence[Seen], role: Role) -> Iterator[UsedPicture]:
     """``pictures`` as a header holds them: as they were given while they fit into ``GIVEN_BYTES``,
-    and once in a trace, in the decoder's; what the model saw no larger than ``SEEN_LONGEST``."""
+    what the model saw no larger than ``SEEN_LONGEST``; both once in a trace, in the decoder's."""
     left = GIVEN_BYTES if role == "decoder" else 0
     for each in pictures:
         picture = each.picture
         fits = len(picture.png) <= left
         left -= len(picture.png) if fits else 0
         seen, said = recorded_sight(each)
+        saw = (each.width, each.height)
         yield UsedPicture(
             name=picture.name,
             digest=picture.digest,
             given=shown(picture.png, picture.width, picture.height) if fits else None,
-            seen=seen,
+            seen=seen if role == "decoder" else None,
             span=each.span,
             notes=picture.notes,
             seen_notes=(*each.notes, *said),
+            saw=saw if saw != (seen.width, seen.height) and role == "decoder" else None,
         )
 
 
@@ -66,7 +67,7 @@ def picture(used: UsedPicture) -> Picture:
     if given is None:
         raise TraceError(
             f"The recording holds the picture {name!r} only as the model saw it "
-            f"({used.seen.width} x {used.seen.height} pixels), because the pictures of a talk are "
+            f"({' x '.join(map(str, used.size))} pixels), because the pictures of a talk are "
             f"kept up to {GIVEN_BYTES >> 20} MB in all: record the run again with smaller ones."
         )
     # A trace may come from anywhere: nothing of it is decoded without the limits of any picture.

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from specviz.evidence import Index, Record
 
+SIGHT = "Shown to the model at {width} x {height} pixels."  # the plainest of ``seen_notes``
 Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 
 
@@ -30,19 +31,35 @@ class Shown(Record):
 
 class UsedPicture(Record):
     """A picture of the prompt. ``given``: upright and in RGB, as the model's image processor got
-    it, None where that is too large to be recorded, and with a baseline, which got the decoder's;
-    ``seen``: what the processor made of it, maybe recorded smaller; ``digest`` of ``given``;
-    ``span``: the first of the prompt's tokens that stand for it, and the one behind the last;
-    ``notes``: what was done to the file, in words, and ``seen_notes``: what the model's processor
-    did to the picture."""
+    it, None where that is too large to be recorded; ``seen``: what the processor made of it, maybe
+    recorded smaller; both None with a baseline, which got the decoder's; ``digest`` of ``given``;
+    ``saw``: width and height of what the model saw where ``seen`` is recorded smaller; ``span``:
+    the first of the prompt's tokens that stand for it, and the one behind the last; ``notes``: what
+    was done to the file, in words, and ``seen_notes``: what the model's processor did to the
+    picture."""
 
     name: str
     digest: str
     given: Shown | None
-    seen: Shown
+    seen: Shown | None
     span: tuple[Index, Index]
     notes: tuple[str, ...] = ()
     seen_notes: tuple[str, ...] = ()
+    saw: tuple[Index, Index] | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height that the model saw; (0, 0) with a baseline, where the decoder's header
+        has them."""
+        if self.saw is not None or self.seen is None:
+            return self.saw or (0, 0)
+        return self.seen.width, self.seen.height
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """``said`` but for what tells no more than ``size``."""
+        width, height = self.size
+        return tuple(s for s in self.said if s != SIGHT.format(width=width, height=height))
 
     @property
     def said(self) -> tuple[str, ...]:

@@ -106,6 +106,8 @@ class Header(_Event):
             raise ValueError("every picture belongs to one message")
         if any(not a < b <= len(self.tokens) for a, b in (p.span for p in self.pictures)):
             raise ValueError("a picture stands among the tokens of its prompt")
+        if self.role == "decoder" and any(p.seen is None for p in self.pictures):
+            raise ValueError("what the model saw of a picture is recorded with the decoder")
         return self
 
 

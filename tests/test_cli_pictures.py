@@ -50,8 +50,8 @@ def test_a_picture_is_read_shown_and_recorded(
     printed = capsys.readouterr().out.splitlines()
     assert code == 0 and "The sign is red." in printed
     assert (
-        "Picture 1, red.png: 64 x 64 pixels, 16 tokens. Read as TIFF, although its name ends in "
-        ".png. Turned upright as its EXIF says. Shown to the model at 64 x 64 pixels."
+        "Picture 1, red.png: given 60 x 90 pixels, the model sees 64 x 64, 16 tokens. Read as "
+        "TIFF, although its name ends in .png. Turned upright as its EXIF says."
     ) in printed
     (used,) = header(out).pictures
     assert (used.given.width, used.given.height) == (60, 90)
@@ -79,6 +79,7 @@ def test_a_picture_goes_with_a_document_too(red: Path, tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("--image", "no.png"), "no.png cannot be read: No such file or directory.\n"),
+        (("--image", ""), "--image is empty: give the name of a file.\n"),
         (("--image", "."), "is a folder: choose a picture in it.\n"),
         (("--model", "toy"), "The model toy reads no pictures: leave them out, or choose"),
         (("--image", "{blue}") * 8, "There are 9 pictures in this talk, and 8 are the limit"),

@@ -75,6 +75,40 @@ def test_probes_are_told_and_appended_and_the_run_stays(
     assert [p.kind for p in load(sign_trace).probes] == ["other", "blank"]
 
 
+def test_an_interrupted_second_probe_leaves_the_first(
+    sign_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    real, out = jobs.run, tmp_path / "out.jsonl.gz"
+    other = tmp_path / "blue.png"
+    other.write_bytes(sign("blue").png)
+
+    def once(job: jobs.ProbeJob):
+        if job.kind == "other":
+            raise KeyboardInterrupt
+        return real(job)
+
+    monkeypatch.setattr(jobs, "run", once)
+    assert run("probe", sign_trace, "--picture", "blank", "--picture", other, "-o", out) == 130
+    assert [p.kind for p in load(out).probes] == ["blank"]
+    assert "With a blank picture in place of red.png" in capsys.readouterr().out
+
+
+def test_a_replay_names_pictures_and_what_stood_there(
+    sign_trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "blue.png"
+    other.write_bytes(sign("blue").png)
+    assert run("probe", sign_trace, "--picture", other, "-o", sign_trace) == 0
+    capsys.readouterr()
+    assert run("replay", sign_trace) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == (
+        "Picture 1, red.png: given 96 x 96 pixels, the model sees 64 x 64, 16 tokens."
+    )
+    assert "blue.png in place of red.png" in lines[2] and "7 of 56 tokens" in lines[2]
+
+
 def test_a_probe_as_json(sign_trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("probe", sign_trace, "--picture", "blank", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)

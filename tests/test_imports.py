@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "player": {*PURE, "tracefile", "catalog", "views"},
     "site": {*PURE, "tracefile", "catalog", "views", "player", "audit"},
     "audit": {*TRACE, "compare", "audit_head", "audit_pictures"},
-    "audit_pictures": {"trace"},
+    "audit_pictures": {"trace", "pictures", "models.base"},
     "audit_head": {*TRACE, "windows"},
     "options": {
         "jobs", "catalog", "cut", "inputs", "pdf", "pictures", "recorded", "tracefile", "drafters",

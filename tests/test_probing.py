@@ -415,6 +415,9 @@ def test_the_audit_finds_probes_of_another_run(events: tuple[StoredEvent, ...]) 
     (used,) = events[0].pictures  # type: ignore[union-attr]
     assert found(digest=used.digest) == ("Probe 1 replaces a picture by itself.",)
     small = probe.seen.model_copy(update={"width": 63})
-    assert found(seen=small) == ("Probe 1 shows the model a picture of another size.",)
+    assert found(seen=small) == (
+        "Probe 1 shows the model a picture of another size.",
+        "The picture of probe 1 has 64 x 64 pixels, not 63 x 64.",
+    )
     white = next(t for t, p in Trace(events).pieces.items() if p == b" turn")
     assert found(*unnamed(events)) == (f"The bytes of token {white} are missing.",)

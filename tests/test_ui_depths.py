@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 
 from specviz.ui import depths
-from specviz.ui.page import _plots
+from specviz.ui.below import _plots
 from tests.views.test_depths import FOUND
 
 ABOUT = {"conditions": {"model": "tiny-raven", "machine": "a machine"}, "depth": 32}

@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 
 from specviz.ui import lengths
-from specviz.ui.page import _plots
+from specviz.ui.below import _plots
 from tests.window_figures import FOUND
 
 

@@ -13,9 +13,8 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
-from specviz.job import MOST_PICTURES
 from specviz.jobs import Job
-from specviz.models.base import InputError, Message
+from specviz.models.base import MOST_PICTURES, InputError, Message
 from specviz.models.toy_signs import sign
 from specviz.trace import Event, Header, Progress, Trace
 from specviz.ui import samples as gallery
@@ -83,7 +82,9 @@ def test_pictures_are_opened_at_once_and_go_into_the_job(form: Form, tmp_path: P
     first, last = take(field, visit, paths, "toy-signs")
     assert (first["kind"], first["said"]) == ("busy", "Opening 2 pictures …")
     assert (names(last), last["kind"], last["said"]) == (["red.png", "green.png"], "", "")
-    assert last["pictures"][0]["size"] == "96 × 96 pixels"
+    assert last["pictures"][0]["size"] == "given 96 × 96 pixels; toy-signs sees 64 × 64"
+    tray, _ = field.chosen(visit, "toy")
+    assert json.loads(tray)["pictures"][0]["size"] == "96 × 96 pixels"
     assert last["pictures"][0]["url"].startswith("data:image/png;base64,")
     job = form.job(visit, values(form))
     assert [p.png for p in job.pictures] == [sign("red").png, sign("green").png]
@@ -124,10 +125,37 @@ def test_what_is_no_picture_is_said_and_the_others_are_kept(form: Form, tmp_path
     paths = [file(tmp_path, "blue")] * MOST
     *_, last = take(form.pictures, visit, paths, "toy-signs")
     assert names(last) == ["red.png", *["blue.png"] * (MOST - 1)]
-    assert last["said"] == f"A question may have {MOST} pictures: remove one first."
+    assert last["said"] == f"1 picture was left out: a question may have {MOST}."
+    *_, last = take(form.pictures, visit, paths, "toy-signs")
+    assert last["said"] == f"{MOST} pictures were left out: a question may have {MOST}."
     form.pictures.act(visit, "toy-signs", pressed(act="replace", which=0))
     *_, last = take(form.pictures, visit, [file(tmp_path, "green")], "toy-signs")
     assert (names(last), last["said"]) == (["green.png", *["blue.png"] * (MOST - 1)], ""), "no more"
+
+
+def test_files_that_are_too_large_are_said_beside_what_else_came(
+    form: Form, tmp_path: Path
+) -> None:
+    field, visit = form.pictures, Visit()
+    large = pressed(act="large", name="photo.tif", which=0)
+    tray, _ = field.act(visit, "toy-signs", large)
+    said = "photo.tif is larger than the limit of 32 MB: save it smaller first."
+    assert (json.loads(tray)["said"], json.loads(tray)["kind"]) == (said, "error")
+    *_, last = take(field, visit, [file(tmp_path, "red")], "toy-signs")
+    assert last["said"] == "", "it was about files that came before"
+    field.act(visit, "toy-signs", pressed(act="large", name="photo.tif", which=1))
+    *_, last = take(field, visit, [file(tmp_path, "red")], "toy-signs")
+    assert (last["said"], last["kind"]) == (said, "error")
+
+
+def test_an_example_beside_the_runs_brings_a_model_that_sees(form: Form) -> None:
+    field, visit = form.pictures, Visit()
+    chosen = samples()[0]
+    tray, question, box, model = field.tried(visit, "toy", "", pressed(file=chosen.file))
+    assert (model, question, box["open"]) == (seeing()[0], chosen.question, True)
+    assert names(json.loads(tray)) == [chosen.given.picture.name]
+    assert json.loads(tray)["kind"] == ""
+    assert field.tried(visit, "toy-signs", "", pressed(file=chosen.file))[-1] == KEEP
 
 
 def test_one_is_replaced_or_removed_and_a_choice_that_was_given_up_changes_nothing(

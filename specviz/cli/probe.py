@@ -12,7 +12,7 @@ import typer
 from specviz import jobs
 from specviz.catalog import text
 from specviz.cli.command import TRACE_ENDINGS, AsJson, TraceFile, command
-from specviz.pictures import open_picture
+from specviz.options import picture_at
 from specviz.probes import associations, readings
 from specviz.probing import found_by, with_probe
 from specviz.recorder import Meter, check_writable
@@ -37,21 +37,27 @@ def probe_command(
     asked = [_job(trace, each, replace - 1) for each in picture]
     for job in asked:
         job.check()  # says what is wrong with any of them before the model is loaded
-    probes, found = [_probed(job) for job in asked], trace
-    for probe in probes:
+    probes, found = list[Probe](), trace
+    for job in asked:
+        probe = _probed(job)
         found = with_probe(found, probe)
-    if output is not None:
-        save(output, found.events)
+        # Each may take minutes: where the next is interrupted, this one is told and kept.
+        if output is not None:
+            save(output, found.events)
+        if not as_json:
+            _tell(found, probe, first=not probes)
+        probes.append(probe)
     if as_json:
         typer.echo(json.dumps([_plain(found, p) for p in probes], ensure_ascii=False))
-        return
-    for i, probe in enumerate(probes):
-        if i:
-            typer.echo("")
-        for line in image_effect.lines(found, probe):
-            typer.echo(terminal.literal(line))
-    if output is not None:
+    elif output is not None:
         typer.echo(text("cli.saved", path=output))
+
+
+def _tell(trace: Trace, probe: Probe, first: bool) -> None:
+    if not first:
+        typer.echo("")
+    for line in image_effect.lines(trace, probe):
+        typer.echo(terminal.literal(line))
 
 
 def _job(trace: Trace, picture: str, replaced: int) -> jobs.ProbeJob:
@@ -60,7 +66,7 @@ def _job(trace: Trace, picture: str, replaced: int) -> jobs.ProbeJob:
         return jobs.ProbeJob(trace.events, "blank", replaced)
     if picture == "shuffled":
         return jobs.ProbeJob(trace.events, "shuffled", replaced)
-    return jobs.ProbeJob(trace.events, "other", replaced, open_picture(Path(picture)))
+    return jobs.ProbeJob(trace.events, "other", replaced, picture_at(picture, "--picture"))
 
 
 def _probed(job: jobs.ProbeJob) -> Probe:

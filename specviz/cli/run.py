@@ -45,7 +45,7 @@ def run_command(
     prompt: Annotated[str | None, typer.Option(help=text("cli.run.prompt"))] = None,
     document: Annotated[Path | None, typer.Option(help=text("cli.run.document"))] = None,
     question: Annotated[str | None, typer.Option(help=text("cli.run.question"))] = None,
-    image: Annotated[list[Path] | None, typer.Option(help=text("cli.run.image"))] = None,
+    image: Annotated[list[str] | None, typer.Option(help=text("cli.run.image"))] = None,
     after: Annotated[Path | None, typer.Option(help=text("cli.run.after"))] = None,
     cut: Annotated[str | None, typer.Option(help=text("cli.run.cut"))] = None,
     context: Annotated[int | None, typer.Option(help=text("cli.run.context"))] = None,

@@ -42,6 +42,8 @@ def replay_command(
         typer.echo(json.dumps(terminal.run_object(trace), ensure_ascii=False))
         return
     typer.echo(terminal.heading(run.header))
+    for line in (*terminal.pictures(run.header), *terminal.probes(trace)):
+        typer.echo(terminal.literal(line))
     if step is not None:
         if not run.steps:
             raise TraceError(text("cli.error.no_steps"))

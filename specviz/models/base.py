@@ -30,6 +30,7 @@ class Unsupported(InputError):
 
 # Reading more would keep a person waiting for a refusal: no context here holds that much.
 TEXT_LIMIT = 2 * 2**20
+MOST_PICTURES = 8  # in all turns of a talk: each is kept in every trace of it
 MOST_RATIO = 200  # of a picture's sides; beyond it nothing of the short one would be left
 
 

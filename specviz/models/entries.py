@@ -28,7 +28,9 @@ class Entry:
     loads, empty where only loading tells. ``mean()``: of a recurrent-depth model the iterations
     that it was made for, None where only loading tells; no function for any other model.
     ``parameters``: how many, in billions, 0 where that is not known or does not matter. ``large``:
-    only one such model stays in memory; ``slow``: nobody waits for it on a CPU unasked.
+    only one such model stays in memory; ``slow``: nobody waits for it on a CPU unasked. ``sight``:
+    the pixels along each side of the square that every picture becomes, 0 where it depends on the
+    picture.
     """
 
     label: str
@@ -47,6 +49,7 @@ class Entry:
     parameters: float = 0.0
     large: bool = False
     slow: bool = False
+    sight: int = 0
 
     @property
     def ready(self) -> frozenset[str]:
@@ -173,6 +176,7 @@ BUILT_IN: dict[str, Entry] = {
             digest=smol_boards.digest,
             supports=IMAGE,
             problem=smol_boards.problem,
+            sight=256,
         ),
         Entry(
             label="huginn-0125",
@@ -205,6 +209,7 @@ BUILT_IN: dict[str, Entry] = {
             load=_toy_signs,
             kind="toy",
             supports=IMAGE,
+            sight=64,
             licence="Apache-2.0",
             size="a table of counts",
             source="specviz itself",

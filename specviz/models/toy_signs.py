@@ -19,6 +19,7 @@ from PIL import Image
 from specviz.models.base import Capture, Inputs, Message, Picture, Seen
 from specviz.models.toy import LogitFunction, ToyModel, ToySession
 from specviz.pixels import picture_of, png_of
+from specviz.request import SIGHT
 
 SIDE, GRID = 64, 4  # pixels along the picture that the model reads, and patches along it
 PATCHES = GRID * GRID
@@ -84,7 +85,7 @@ class SignsModel(ToyModel):
             for picture in message.pictures:
                 png = _resized(picture.png)
                 span = (len(tokens), len(tokens) + PATCHES)
-                note = f"Shown to the model at {SIDE} x {SIDE} pixels."
+                note = SIGHT.format(width=SIDE, height=SIDE)
                 seen.append(Seen(picture, png, SIDE, SIDE, span, (note,)))
                 pixels.append(Patches(span[0], patch_colours(png)))
                 tokens += [self.placeholder] * PATCHES

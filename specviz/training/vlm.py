@@ -61,9 +61,12 @@ def tower(
     pages: Annotated[float, typer.Option(help="share of pictures full of words")] = 0.5,
     drills: Annotated[float, typer.Option(help="share of charts and crowds of figures")] = 0.0,
     seed: int = 1,
+    begin: Annotated[
+        Path | None, typer.Option(help="shipped folder to go on from where --out has no weights")
+    ] = None,
 ) -> None:
     """Teach a small tower to say, patch by patch, what a picture shows."""
-    train_tower(out, minutes, rate, size, pages, drills, seed, typer.echo)
+    train_tower(out, minutes, rate, size, pages, drills, seed, typer.echo, begin)
 
 
 @app.command()
@@ -135,11 +138,16 @@ def ship(
 def look_at_model(
     count: Annotated[int, typer.Option(min=1, help="held-out pictures")] = 300,
     seed: int = 7,
+    others: Annotated[
+        int | None,
+        typer.Option(min=0, help="of them asked about blank, shuffled and mistaken too; all"),
+    ] = None,
+    signs: Annotated[int, typer.Option(min=0, help="signs in free lettering beside them")] = 0,
     out: Annotated[Path | None, typer.Option(help="file for the figures, JSON")] = None,
 ) -> None:
     """Ask the shipped model about held-out pictures, also without showing them."""
     model = registry.load(LABEL, device="cpu", dtype="float32")
-    found = look_all(model, count, seed, typer.echo)
+    found = look_all(model, count, seed, typer.echo, others, signs)
     if out is not None:
         write(out, model, found, seed)
 

@@ -11,16 +11,20 @@ from typing import Any
 
 import torch
 from huggingface_hub import save_torch_state_dict
+from safetensors.torch import load_file
 from torch import Tensor
 from transformers import LlavaConfig
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
-from specviz.models.smol_boards import CONFIG, PROJECTOR, SYMBOLS, UPDATE
+from specviz.models.base import InputError
+from specviz.models.smol_boards import CONFIG, PROJECTOR, SYMBOLS, TOWERS, UPDATE
 from specviz.training.vlm_grids import Alphabet
 from specviz.training.vlm_lora import RECORD
+from specviz.training.vlm_symbols import NUMBER
 
 SHARD = "9MB"
 TOWER = "model.vision_tower."
+FIRST = f"{PROJECTOR}linear_1."  # of the projector: a unit for every symbol
 
 
 def shipped(reader: Mapping[str, Tensor], symbols: int) -> dict[str, Tensor]:
@@ -32,9 +36,36 @@ def shipped(reader: Mapping[str, Tensor], symbols: int) -> dict[str, Tensor]:
         if name.startswith("tower."):
             found[TOWER + name.removeprefix("tower.")] = half
         elif name.startswith("says."):
-            part = name.removeprefix("says.")
-            found[f"{PROJECTOR}linear_1.{part}"] = half[:symbols].clone()
+            found[FIRST + name.removeprefix("says.")] = half[:symbols].clone()
     return found
+
+
+def unshipped(folder: Path) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The weights of the tower in a shipped ``folder`` under a training's names, and the rows that
+    it has of the projector's first layer, each at the number that its symbol has now; float16.
+
+    Rows of symbols that are new since are not a number (``nan``). Raises InputError where the
+    folder holds no tower, or knows symbols that are gone.
+    """
+    files = sorted(folder.glob(TOWERS))
+    if not files or not (folder / SYMBOLS).is_file():
+        raise InputError(f"{folder.name} holds no shipped tower: name the folder of the model.")
+    tower: dict[str, Tensor] = {}
+    says: dict[str, Tensor] = {}
+    symbols = json.loads((folder / SYMBOLS).read_text(encoding="utf-8"))["symbols"]
+    gone = [symbol for symbol in symbols if symbol not in NUMBER]
+    if gone:
+        raise InputError(f"{folder.name} says {gone[0]!r}, which is no symbol any more.")
+    rows = torch.tensor([NUMBER[symbol] for symbol in symbols])
+    for file in files:
+        for name, weight in load_file(file).items():
+            if name.startswith(TOWER):
+                tower["tower." + name.removeprefix(TOWER)] = weight
+            elif name.startswith(FIRST):
+                whole = weight.new_full((len(NUMBER), *weight.shape[1:]), torch.nan)
+                whole[rows] = weight
+                says["says." + name.removeprefix(FIRST)] = whole
+    return tower, says
 
 
 def configuration(vision: Any, text: Any, mark: int) -> LlavaConfig:

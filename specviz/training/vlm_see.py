@@ -1,6 +1,7 @@
 """How the tower of ``smol-boards`` was made: ``python -m specviz.training.vlm tower --out DIR``.
 
-A run goes on from the weights in ``--out``, which are all it needs.
+A run goes on from the weights in ``--out``, which are all it needs; where there are none, from the
+shipped ones in the folder ``--begin``, if that is given.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from specviz.models.base import InputError
 from specviz.training.steps import History, Run, optimizers, train
+from specviz.training.vlm_folder import unshipped
+from specviz.training.vlm_symbols import NUMBER
 from specviz.training.vlm_tower import Reader, batches, look, loss_of
 from specviz.training.workers import Workers
 
@@ -34,15 +38,17 @@ def train_tower(
     drills: float,
     seed: int,
     say: Callable[[str], None],
+    begin: Path | None = None,
 ) -> None:
-    """Train for so many minutes, from the weights in ``out`` if any, and save them there.
+    """Train for so many minutes, from the weights in ``out`` if any, else from those shipped in
+    ``begin``, and save them in ``out``.
 
     ``size`` pictures make a batch, of them shares of ``pages`` and ``drills``; see ``batches``.
     """
     workers = Workers.join()
     torch.set_num_threads(max(1, torch.get_num_threads() // workers.count))
     torch.manual_seed(seed)
-    reader, history = load(out)
+    reader, history = load(out, begin)
     stream = batches(seed + 1000 * workers.rank + int(1e6 * history.minutes), size, pages, drills)
 
     def loss(_: float) -> tuple[Tensor, int]:
@@ -86,11 +92,30 @@ def save(reader: Reader, out: Path, history: History) -> None:
     history.write(out)
 
 
-def load(out: Path) -> tuple[Reader, History]:
-    """What is in ``out``, or a new reader."""
+def load(out: Path, begin: Path | None = None) -> tuple[Reader, History]:
+    """What is in ``out``, else what is shipped in ``begin``, else a new reader."""
     reader = Reader()
     if not (out / WEIGHTS).is_file():
+        if begin is not None:
+            _take(reader, begin)
         return reader, History()
     state = {k: v.float() for k, v in load_file(out / WEIGHTS).items()}
     reader.load_state_dict(state, strict=False)  # what only training asks may begin anew
     return reader, History.read(out)
+
+
+@torch.no_grad()
+def _take(reader: Reader, folder: Path) -> None:
+    """Give ``reader`` the shipped weights; what ``ship`` drops (the questions of earlier layers,
+    units without a symbol) stays as new. Raises InputError when they are of another shape."""
+    tower, says = unshipped(folder)
+    own = reader.state_dict()
+    found = tower | says
+    for name in sorted(own.keys() | found.keys()):
+        if not name.startswith(("tower.", "says.")):
+            continue
+        part, mine = found.get(name), own.get(name)
+        units = slice(len(NUMBER)) if name in says else slice(None)
+        if part is None or mine is None or part.shape != mine[units].shape:
+            raise InputError(f"{folder.name} is no tower of this shape ({name}): train a new one.")
+        mine[units] = torch.where(part.isnan(), mine[units], part.float())

@@ -140,8 +140,8 @@ def loss_of(reader: Reader, batch: Batch) -> Tensor:
 
 
 def _early(said: Said, batch: Batch) -> Tensor:
-    """What earlier layers are asked for: glyphs, heights of bars, which of them stand out, and how many
-    things there are."""
+    """What earlier layers are asked for: glyphs, heights of bars, which of them stand out, and how
+    many things there are."""
     seen = batch.glyphs.reshape(-1)
     glyph = nn.functional.cross_entropy(
         said.glyphs.reshape(len(seen), -1), seen, reduction="none"
@@ -178,7 +178,7 @@ def targets(made: Scene) -> tuple[np.ndarray, ...]:
         heights[LABELS, column] = size
         ranks[LABELS, column] = 0 if size == max(sizes) else 1 if size == min(sizes) else 2
     fact = made.symbols[FACTS_ROW][1]
-    count = np.float32(fact if fact.isdigit() else -1)
+    count = np.array(fact if fact.isdigit() else -1, dtype=np.float32)
     return (*(part.reshape(-1) for part in (symbols, glyphs, heights, ranks)), count)
 
 

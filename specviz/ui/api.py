@@ -12,8 +12,8 @@ import gradio as gr
 
 from specviz import metrics
 from specviz.catalog import text
-from specviz.job import MOST_PICTURES, Job
-from specviz.models.base import InputError, Picture
+from specviz.job import Job
+from specviz.models.base import MOST_PICTURES, InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
 from specviz.ui.callers import Callers, remembered, said, scope_name
@@ -92,8 +92,8 @@ def _seen(used: UsedPicture) -> dict[str, Any]:
     """What became of a picture; ``tokens`` of the prompt stand for it."""
     return {
         "name": used.name,
-        "width": used.seen.width,
-        "height": used.seen.height,
+        "width": used.size[0],
+        "height": used.size[1],
         "tokens": used.span[1] - used.span[0],
         "notes": list(used.said),
     }

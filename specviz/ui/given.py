@@ -10,7 +10,7 @@ from PIL import Image
 
 from specviz.models.base import Message, Picture
 
-THUMB = 160  # pixels of the longer side
+THUMB = 256  # pixels of the longer side: as wide as the column
 
 
 @dataclass(frozen=True)

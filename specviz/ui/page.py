@@ -12,27 +12,21 @@ from specviz.catalog import LANGUAGES, text
 from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
-from specviz.ui.blocks import facts_list, gallery, plain, player_stage, status_line, takeaway
+from specviz.ui.below import ASK_ON, COLUMN_OPEN, TOGGLE_COLUMN, build_below
+from specviz.ui.blocks import plain, player_stage, status_line
 from specviz.ui.callers import Callers, clear_memory
-from specviz.ui.depths import depths_tab
 from specviz.ui.device import decode
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
 from specviz.ui.inspect import Inspect
 from specviz.ui.languages import language_links, speak
-from specviz.ui.lengths import lengths_tab
-from specviz.ui.lessons import lesson_cards
 from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, Memory
-from specviz.ui.panes import Pane, inspect_tabs, wire_panes
+from specviz.ui.panes import wire_panes
 from specviz.ui.talk import GoOn
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif_picture import FIRST_BLANK
-from specviz.ui.whatif_tab import Tab, build_tab
-from specviz.views.charts import CHARTS
-from specviz.views.kinds import KINDS
 
-DOWNLOADS = ("trace", "html", "csv", "candidates", "memory")
 QUEUE = 20  # runs that may wait; said, because on ZeroGPU Gradio would let one wait
 # One run at a time on the device; everything else answers at once.
 DEVICE = {"concurrency_id": "gpu", "concurrency_limit": 1}
@@ -49,17 +43,15 @@ WAITING: dict[str, Any] = {
     "api_visibility": "private",
 }
 # The player wants the whole width of a small screen; the controls stand beside it on a large one.
-_TOGGLE = "document.querySelector('#controls .toggle-button')?.click()"
-_OPEN = "document.querySelector('#controls').classList.contains('open')"
-OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{_OPEN}) {_TOGGLE}; }}"
+OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{COLUMN_OPEN}) {TOGGLE_COLUMN}; }}"
 # Once a run has begun, which is to be watched; on a phone also after an error, which the open
 # column would hide.
 FOLD_IF_NARROW = f"""(status) => {{
   const busy = JSON.parse(status).kind === 'busy', narrow = innerWidth < (busy ? 1500 : 768);
   if (busy) document.querySelector('.sv-top').scrollIntoView({{ block: 'start' }});
-  if (narrow && {_OPEN}) {_TOGGLE};
+  if (narrow && {COLUMN_OPEN}) {TOGGLE_COLUMN};
 }}"""
-TOGGLE = f"() => {{ {_TOGGLE}; }}"
+TOGGLE = f"() => {{ {TOGGLE_COLUMN}; }}"
 # A tab that was never opened is not there yet.
 RUN_AGAIN = """async () => {
   document.querySelector('#whatif-tab-button')?.click();
@@ -67,11 +59,6 @@ RUN_AGAIN = """async () => {
   for (let i = 0; i < 100 && !run(); i++) await new Promise((r) => setTimeout(r, 50));
   run()?.click();
 }"""
-ASK_ON = f"""() => {{
-  if (!{_OPEN}) {_TOGGLE};
-  document.querySelector('#prompt-tab-button')?.click();
-  setTimeout(() => document.querySelector('#prompt textarea')?.focus(), 350);
-}}"""
 
 
 @dataclass(frozen=True)
@@ -93,24 +80,6 @@ class Controls:
     scope_line: gr.HTML
     clear: gr.Button
     upload: gr.UploadButton
-
-
-@dataclass(frozen=True)
-class Below:
-    """What stands under the player."""
-
-    gallery: gr.HTML
-    plots: list[gr.Plot]
-    kinds: list[gr.Column]
-    panes: list[Pane]
-    facts: gr.HTML
-    takeaway: gr.HTML
-    whatif: Tab
-
-    @property
-    def summaries(self) -> list[Any]:
-        """Outputs of ``Actions.summaries`` but the last two."""
-        return [*self.plots, *self.kinds, self.facts]
 
 
 def build(recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
@@ -155,7 +124,7 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     player = player_stage(answers.get_events, lang, elem_id="player")
     with gr.Column(elem_classes="sv-below"):
         inspect = Inspect(desk, recorded, lang)
-        below = _below(answers, inspect, lang)
+        below = build_below(answers, inspect, lang)
     page.load(None, js=speak(lang), **AT_ONCE)
 
     shown = [player, below.gallery, below.takeaway, status]
@@ -171,6 +140,12 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     handed = controls.upload.upload(actions.upload, [visit, controls.upload], shown, **AT_ONCE)
     handed.then(**summaries).then(**again)
     own.click(None, js=TOGGLE, **AT_ONCE)
+    form = controls.form
+    tried = below.tries.click(
+        form.pictures.tried, [visit, form.model, form.prompt],
+        [form.pictures.tray, form.prompt, form.pictures.box, form.model], **AT_ONCE,
+    )  # fmt: skip
+    tried.success(None, js=ASK_ON, **AT_ONCE)
     GoOn(actions, controls.form.pictures).wire(
         more, blank, visit, [below.takeaway, below.facts], status, ASK_ON, AT_ONCE
     )
@@ -224,48 +199,6 @@ def _controls(lang: str) -> Controls:
         clear = gr.Button(text("ui.scope.clear", lang), size="sm", elem_id="scope-clear")
     upload = gr.UploadButton(text("ui.upload", lang), type="filepath", size="sm", elem_id="upload")
     return Controls(form, run, scope, line, clear, upload)
-
-
-def _below(answers: Answers, inspect: Inspect, lang: str) -> Below:
-    lesson_cards({each.name for each in inspect.examples}, lang, elem_id="lessons")
-    gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
-    cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
-    files = takeaway(
-        {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},
-        {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},
-        answers.make_file,
-        elem_id="takeaway",
-    )
-    gr.Markdown(text("ui.download.about", lang), elem_classes="sv-chart-note")
-    with gr.Tabs():
-        with gr.Tab(text("ui.tab.charts", lang)):
-            plots = _plots(list(CHARTS), lang)
-            kinds = []
-            for kind, (_, charts) in KINDS.items():
-                with gr.Column(visible=False, elem_id=f"charts-{kind}") as column:
-                    plots += _plots(list(charts), lang)
-                kinds.append(column)
-        panes = inspect_tabs(inspect)
-        with gr.Tab(text("ui.tab.whatif", lang), elem_id="whatif-tab"):
-            whatif = build_tab(lang)
-        depths_tab(_plots, lang)
-        lengths_tab(_plots, lang)
-        with gr.Tab(text("ui.tab.card", lang)):
-            card = facts_list(elem_id="card")
-    return Below(cards, plots, kinds, panes, card, files, whatif)
-
-
-def _plots(names: list[str], lang: str) -> list[gr.Plot]:
-    """Two charts a row, under their titles."""
-    plots = []
-    for row in (names[i : i + 2] for i in range(0, len(names), 2)):
-        with gr.Row():
-            for name in row:
-                with gr.Column(min_width=300):
-                    gr.Markdown(text(f"ui.chart.{name}", lang), elem_classes="sv-section")
-                    plots.append(gr.Plot(show_label=False, elem_id=f"chart-{name}"))
-                    gr.Markdown(text(f"ui.chart.{name}.about", lang), elem_classes="sv-chart-note")
-    return plots
 
 
 def _wire_run(

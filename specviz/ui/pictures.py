@@ -13,8 +13,9 @@ import gradio as gr
 
 from specviz.catalog import text
 from specviz.models import registry
-from specviz.models.base import InputError
-from specviz.pictures import open_picture
+from specviz.models.base import MOST_PICTURES, InputError
+from specviz.pictures import BYTES, open_picture
+from specviz.ui.address import shortened
 from specviz.ui.given import Given, given
 from specviz.ui.samples import Sample, samples
 from specviz.ui.tray import catcher, contents, tray
@@ -121,7 +122,8 @@ class PictureField:
             said = f"{said} {text('ui.pictures.photos', self.lang, model=name, labels=_readers())}"
         offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
         earlier = len(visit.talk.thumbs) if visit.talk else 0
-        shown = [_card(g, i < earlier, self.lang) for i, g in enumerate(_shown(visit))]
+        side = _sight(name)
+        shown = [_card(g, i < earlier, name, side, self.lang) for i, g in enumerate(_shown(visit))]
         talk = "" if visit.talk is None else text("ui.talk", self.lang, count=visit.talk.turns)
         return contents(shown, said.strip(), kind, offers, talk, monotonic())
 
@@ -151,15 +153,19 @@ class PictureField:
             wrong = self._open(visit, files)
         finally:  # a tab that is closed ends this anywhere
             visit.opening[:] = [path for path in visit.opening if path not in files]
-        yield self.value(visit, model, " ".join(wrong)), KEEP
+        refused, visit.refused = [visit.refused] if visit.refused else [], ""
+        yield self.value(visit, model, " ".join([*refused, *wrong])), KEEP
 
     def _open(self, visit: Visit, files: list[str]) -> list[str]:
         """What is wrong with some of ``files``; the others become pictures of the next prompt."""
         wrong = []
-        for path in files:
+        earlier = len(visit.talk.thumbs) if visit.talk else 0
+        most = max(0, min(MOST, MOST_PICTURES - earlier))
+        for at, path in enumerate(files):
             # A picture that takes another's place needs no room of its own.
-            if visit.replacing is None and len(visit.pictures) >= MOST:
-                wrong.append(text("ui.pictures.most", self.lang, most=MOST))
+            if visit.replacing is None and len(visit.pictures) >= most:
+                count = len(files) - at
+                wrong.append(text("ui.pictures.left_out", self.lang, count=count, most=most))
                 break
             try:
                 self._put(visit, given(open_picture(Path(path))))
@@ -188,6 +194,11 @@ class PictureField:
         at = which - earlier if type(which) is int else -1
         if asked == "use" and which in seeing():
             return self.value(visit, which), which
+        if asked == "large":  # told here, because these files never arrive
+            name = shortened(str(event._data.get("name")))
+            visit.refused = text("ui.pictures.large", self.lang, name=name, most=BYTES >> 20)
+            wrong, visit.refused = visit.refused, visit.refused if which else ""
+            return self.value(visit, model, wrong), KEEP
         if asked == "anew":
             visit.talk = None
         elif asked == "keep":
@@ -216,6 +227,15 @@ class PictureField:
         question = card.question if (prompt or "").strip() in theirs else KEEP
         return self.value(visit, model), question, gr.update(open=True)
 
+    def tried(
+        self, visit: Visit, model: Any, prompt: str | None, event: gr.EventData
+    ) -> tuple[Any, ...]:
+        """tray, prompt, box, model after an example picture beside the recorded runs was chosen:
+        a model that sees it is chosen with it, where the one of the form cannot."""
+        here = seeing()
+        seer = here[0] if sees(model) is False and here else model
+        return *self.sample(visit, seer, prompt, event), KEEP if seer == model else seer
+
     def chosen(self, visit: Visit, model: Any) -> tuple[Any, ...]:
         """tray, box once another model is chosen."""
         opened = gr.update(open=True) if sees(model) or _shown(visit) else KEEP
@@ -225,7 +245,6 @@ class PictureField:
 def picture_field(model: str, lang: str) -> PictureField:
     """Put the field into the tab that is open now."""
     labels = {name: text(f"ui.pictures.{name}", lang) for name in ("remove", "replace", "anew")}
-    cards = [_sample(card) for card in samples(lang=lang)]
     catcher("pictures-catcher")
     with gr.Accordion(
         text("ui.pictures", lang), open=bool(sees(model)), elem_id="pictures"
@@ -236,20 +255,33 @@ def picture_field(model: str, lang: str) -> PictureField:
                 text("ui.pictures.add", lang), type="filepath", file_count="multiple", size="sm",
                 elem_id="pictures-add",
             )  # fmt: skip
-        row = sample_cards(cards, lang, elem_id="samples")
+        row = sample_row(lang, "samples")
     field = PictureField(box, held, add, row, lang)
     held.value = field.value(Visit(), model)
     return field
 
 
-def _card(given: Given, fixed: bool, lang: str) -> dict[str, Any]:
+def sample_row(lang: str, elem_id: str, opens: str = "{}") -> gr.HTML:
+    """The example pictures, to be chosen with one click; ``opens``: see ``tray.samples``."""
+    return sample_cards([_sample(card) for card in samples(lang=lang)], lang, elem_id, opens)
+
+
+def _sight(model: str) -> int:
+    """The side of the square that a model's pictures become; 0 where only loading it tells."""
+    return next((e.sight for e in registry.entries() if e.label == model), 0)
+
+
+def _card(given: Given, fixed: bool, model: str, side: int, lang: str) -> dict[str, Any]:
     picture = given.picture
-    words = {"width": picture.width, "height": picture.height}
+    words: dict[str, Any] = {"width": picture.width, "height": picture.height}
+    size = text("ui.pictures.size", lang, **words)
+    if side and (picture.width, picture.height) != (side, side):
+        size = text("ui.pictures.size.fitted", lang, model=model, side=side, **words)
     return {
         "url": given.url,
         "name": picture.name,
         "alt": text("ui.pictures.alt", lang, name=picture.name, **words),
-        "size": text("ui.pictures.size", lang, **words),
+        "size": size,
         "notes": list(picture.notes),
         "fixed": fixed,
     }

@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import text
+from specviz.pictures import BYTES
 from specviz.ui.blocks import script
 
 _FIELD = "const field = () => document.querySelector('#pictures-add-row input[type=file]');"
@@ -31,6 +32,20 @@ def catcher(elem_id: str) -> gr.HTML:
               for (let i = 0; i < 100 && !field(); i++) await new Promise((r) => setTimeout(r, 50));
               return field();
             };
+            // Gradio refuses what is too large in a message of its own, which is gone in a moment:
+            // such files are left out here, and said where the others are.
+            document.addEventListener('change', (event) => {
+              if (event.target !== field()) return;
+              const files = [...event.target.files];
+              const large = files.filter((file) => file.size > LARGEST);
+              if (!large.length) return;
+              const held = new DataTransfer();
+              for (const file of files) if (!large.includes(file)) held.items.add(file);
+              document.dispatchEvent(new CustomEvent('sv-large',
+                { detail: { name: large[0].name, which: held.files.length } }));
+              event.target.files = held.files;
+              if (!held.files.length) event.stopImmediatePropagation();
+            }, true);
             const give = async (files) => {
               const held = new DataTransfer();
               for (const file of files) held.items.add(file);
@@ -39,6 +54,7 @@ def catcher(elem_id: str) -> gr.HTML:
               input.files = held.files;
               input.dispatchEvent(new Event('change', { bubbles: true }));
             };
+            document.addEventListener('sv-pictures', (event) => give(event.detail));
             document.querySelector('#controls')?.addEventListener('paste', (event) => {
               const files = [...(event.clipboardData?.files ?? [])];
               if (!files.some((file) => file.type.startsWith('image/'))) return;
@@ -61,7 +77,7 @@ def catcher(elem_id: str) -> gr.HTML:
               if (files.length) give(files);
             });
             const show = () => {};
-            """
+            """.replace("LARGEST", str(BYTES))
         ),
         elem_id=elem_id,
     )
@@ -69,7 +85,8 @@ def catcher(elem_id: str) -> gr.HTML:
 
 def tray(value: str, labels: dict[str, str], elem_id: str) -> gr.HTML:
     """The pictures of the next prompt: its value comes from ``contents``. ``click`` carries ``act``
-    (remove, replace, keep, use, anew) and ``which``: a number, or the label of a model."""
+    (remove, replace, keep, use, anew, large) and ``which``: a number, or the label of a model; of a
+    file that is too ``large`` its ``name``, and as ``which`` how many others came with it."""
     return gr.HTML(
         value,
         html_template=(
@@ -109,6 +126,7 @@ def tray(value: str, labels: dict[str, str], elem_id: str) -> gr.HTML:
               words.append(make('b', '', picture.name), make('span', '', picture.size));
               for (const note of picture.notes) words.append(make('span', 'sv-note', note));
               item.append(image, words);
+              item.classList.toggle('sv-asked', picture.fixed);
               if (picture.fixed) return item;
               const acts = make('div', 'sv-thumb-acts');
               const other = make('button', 'sv-small', labels.replace);
@@ -121,6 +139,8 @@ def tray(value: str, labels: dict[str, str], elem_id: str) -> gr.HTML:
               item.append(acts);
               return item;
             };
+            document.addEventListener('sv-large',
+              ({ detail }) => trigger('click', { act: 'large', ...detail }));
             let newest = 0;
             const show = () => {
               const { pictures, said, kind, offers, talk, at } = JSON.parse(props.value);
@@ -144,13 +164,35 @@ def tray(value: str, labels: dict[str, str], elem_id: str) -> gr.HTML:
     )
 
 
-def samples(cards: list[dict[str, str]], lang: str, elem_id: str) -> gr.HTML:
-    """Example pictures: {file, url, title, question} each; ``click`` carries the ``file``."""
+def samples(
+    cards: list[dict[str, str]], lang: str, elem_id: str, opens: str = "{}"
+) -> gr.HTML:
+    """Example pictures: {file, url, title, question} each; ``click`` carries the ``file``.
+
+    A picture that is dropped on them goes into the form; where they stand outside of it, the script
+    ``opens`` shows it then.
+    """
     return gr.HTML(
         json.dumps(cards),
         html_template='<div class="sv-samples" role="list"></div>',
         js_on_load=script(
             """
+            const over = (event, on) => {
+              if (![...(event.dataTransfer?.types ?? [])].includes('Files')) return;
+              event.preventDefault();
+              event.stopPropagation();
+              element.classList.toggle('sv-over', on);
+            };
+            for (const name of ['dragenter', 'dragover'])
+              element.addEventListener(name, (event) => over(event, true));
+            element.addEventListener('dragleave', (event) => over(event, false));
+            element.addEventListener('drop', (event) => {
+              over(event, false);
+              const files = [...(event.dataTransfer?.files ?? [])];
+              if (!files.length) return;
+              document.dispatchEvent(new CustomEvent('sv-pictures', { detail: files }));
+              if (!element.closest('#controls')) OPEN
+            });
             const show = () => {
               const list = element.querySelector('.sv-samples');
               list.setAttribute('aria-label', LABEL);
@@ -172,7 +214,7 @@ def samples(cards: list[dict[str, str]], lang: str, elem_id: str) -> gr.HTML:
                 return item;
               }));
             };
-            """.replace("LABEL", json.dumps(text("ui.samples", lang)))
+            """.replace("LABEL", json.dumps(text("ui.samples", lang))).replace("OPEN", opens)
         ),
         elem_id=elem_id,
         visible=bool(cards),

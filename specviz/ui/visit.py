@@ -48,8 +48,9 @@ class Visit:
     ``shown``: the run on the page. ``reusable``: the run whose baseline the next one may repeat.
     ``own``: run ids of this visit, oldest first. ``pane``: the tab below the player that shows the
     run and was opened last. ``reading``: that of the file in the document field. ``pictures``: of
-    the next prompt; ``opening``: files that are still becoming such pictures; ``replacing``: the
-    number of the one whose place the next takes; ``talk``: the turns before. ``other``: the picture
+    the next prompt; ``opening``: files that are still becoming such pictures; ``refused``: what is
+    wrong with files that were too large to be sent; ``replacing``: the number of the one whose
+    place the next takes; ``talk``: the turns before. ``other``: the picture
     that may stand in the place of one of the run that is shown; ``probed``: that run since its
     answer was read back, ``copied``: what it was called before. ``pair``: the two runs that were
     compared last, the first of them with what stands beside it.
@@ -66,6 +67,7 @@ class Visit:
     reading: Reading | None = None
     pictures: tuple[Given, ...] = ()
     opening: list[str] = field(default_factory=list)
+    refused: str = ""
     replacing: int | None = None
     talk: Talk | None = None
     other: Picture | None = None

@@ -12,7 +12,7 @@ from specviz import sights
 from specviz.catalog import text
 from specviz.metrics import origins, summary, written
 from specviz.trace import Header, Run, Step, Trace
-from specviz.views import sight
+from specviz.views import image_effect, sight
 from specviz.views.steps import State, depths, node_states
 from specviz.views.tokens import show
 
@@ -92,12 +92,22 @@ def figures(trace: Trace) -> Iterator[str]:
 def pictures(header: Header) -> Iterator[str]:
     """Every picture of the prompt as the model got it, and what was done to it; one a line."""
     for number, used in enumerate(header.pictures, start=1):
-        first, end = used.span
-        line = text(
-            "cli.picture", number=number, name=used.name, width=used.seen.width,
-            height=used.seen.height, count=end - first,
-        )  # fmt: skip
-        yield " ".join((line, *used.said))
+        (width, height), given = used.size, used.given
+        words: dict[str, Any] = {
+            "number": number, "name": used.name, "width": width, "height": height,
+            "count": used.span[1] - used.span[0],
+        }  # fmt: skip
+        if given is None or (given.width, given.height) == (width, height):
+            line = text("cli.picture", **words)
+        else:
+            line = text("cli.picture.fitted", given=f"{given.width} x {given.height}", **words)
+        yield " ".join((line, *used.remarks))
+
+
+def probes(trace: Trace) -> Iterator[str]:
+    """What was asked about the pictures afterwards, one line for each."""
+    for probe in trace.probes:
+        yield next(image_effect.lines(trace, probe))
 
 
 def why(facts: dict[str, Any]) -> Iterator[str]:

@@ -41,7 +41,7 @@ def test_an_address_that_asks_for_a_language_gets_it_with_run_and_step(enter: En
 
 def test_the_link_switches_mid_play_and_keeps_run_and_step(enter: Enter) -> None:
     visitor = enter("?trace=odd&step=4")
-    assert labels(visitor)[1:] == ("Run your own prompt", "Русский")
+    assert labels(visitor)[1:] == ("Ask your own: text or picture", "Русский")
     visitor.page.locator("section.sv").press("Space")
     visitor.wait(f"{STATE}.playing && {STATE}.step >= 3")
     visitor.page.click("#language a")

@@ -86,7 +86,7 @@ def test_a_picture_is_understood_at_once_and_the_run_shows_it(visitor: Visitor, 
     add(visitor, red)
     hold(visitor, "red.png")
     words = visitor.page.locator(".sv-thumb-words span").all_inner_texts()
-    assert words == ["96 × 96 pixels"]
+    assert words == ["given 96 × 96 pixels; toy-signs sees 64 × 64"]
     image = visitor.page.locator(".sv-thumbs img")
     assert image.get_attribute("alt") == "red.png, 96 × 96 pixels"
     assert visitor.page.evaluate(
