@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
+.PHONY: help demo test check proof record player screenshots bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -21,6 +21,7 @@ help:
 	@echo "make proof   the long proofs on whole models"
 	@echo "make record  record the examples again"
 	@echo "make player  bundle the browser player again (needs node)"
+	@echo "make screenshots   photograph every view into screenshots/"
 	@echo "make bench   measure speed on this machine: a first look"
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
 	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
@@ -44,6 +45,9 @@ proof: $(VENV)/.dev chromium
 
 record: $(VENV)/.run
 	$(PY) examples/record.py
+
+screenshots: $(VENV)/.dev chromium
+	CHROMIUM="$(CHROMIUM)" $(PY) docs/screenshots.py
 
 bench: $(VENV)/.run
 	$(PY) -m specviz bench

@@ -6,6 +6,7 @@ import { Header } from "./header.js";
 import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
 import { Memory } from "./memory.js";
+import { Outline } from "./outline.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
 import { SightView } from "./sight.js";
@@ -32,6 +33,7 @@ export function frame(player, host) {
   const lightbox = new Lightbox(player);
   const text = new Text(player);
   const tree = new Tree(player);
+  const outline = new Outline(player);
   const wave = new Wave(player);
   const sight = new SightView(player);
   const memory = new Memory(player);
@@ -55,6 +57,7 @@ export function frame(player, host) {
         { class: "middle" },
         text.element,
         tree.element,
+        outline.element,
         wave.element,
         sight.element,
         memory.element,
@@ -86,7 +89,7 @@ export function frame(player, host) {
     transport,
     help,
     tooltip,
-    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help],
+    views: [header, lanes, pictures, lightbox, text, tree, wave, sight, memory, caption, transport, help, outline],
   };
 }
 
