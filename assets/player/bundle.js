@@ -9,12 +9,12 @@
 [hidden] { display: none !important; }
 
 .sv {
-  --bg: #ffffff; --panel: #f5f7f9; --line: #d5dbe1; --ink: #14181d; --quiet: #56606c; --faint: #8b95a1;
+  --bg: #ffffff; --panel: #f5f7f9; --line: #d5dbe1; --ink: #14181d; --quiet: #56606c; --faint: #7d8793;
   --l3: #0072b2; --l3-ink: #00619a; --l2: #56b4e9; --l2-ink: #1a6a9a; --l1: #e69f00; --l1-ink: #855800;
   --copy: #009e73; --copy-ink: #00694d; --static: #cc79a7; --static-ink: #96406f;
   --good: #009e73; --good-ink: #00694d; --good-bg: #e5f5ef; --bad: #d55e00; --bad-ink: #a94700; --bad-bg: #fdeee2;
-  --star: #e69f00; --star-ink: #7d5300; --star-bg: #fff5dd; --accept-bg: #e3f0f9; --hero: #fffcf1; --hero-line: #eadfb8;
-  --plain: #9aa3ad; --chip: #ffffff; --focus: #0072b2; --cap-ink: #ffffff; --strength: 46%; --frame: #6a6100; --frame-bg: #f7f2a8;
+  --star: #e69f00; --star-line: #b37a00; --star-ink: #7d5300; --star-bg: #fff5dd; --accept-bg: #e3f0f9; --hero: #fffcf1; --hero-line: #eadfb8;
+  --plain: #9aa3ad; --chip: #ffffff; --focus: #0072b2; --cap-ink: #ffffff; --dim: 0.55; --strength: 46%; --frame: #6a6100; --frame-bg: #f7f2a8;
   --size: 14px; --radius: 10px;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
   --mono: ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace;
@@ -27,8 +27,8 @@
   --l3: #3d9bd8; --l3-ink: #7cc2f0; --l2: #7cc8f5; --l2-ink: #9dd6f8; --l1: #e9ab2a; --l1-ink: #f3c462;
   --copy: #1fb98d; --copy-ink: #5cd6b3; --static: #d993ba; --static-ink: #e8b3d0;
   --good: #1fb98d; --good-ink: #62dcb8; --good-bg: #10302a; --bad: #f0803a; --bad-ink: #ff9f62; --bad-bg: #38210f;
-  --star: #f0b53c; --star-ink: #f8cd74; --star-bg: #3a2d0e; --accept-bg: #12304a; --hero: #1d1c14; --hero-line: #4a4426;
-  --plain: #6c7783; --chip: #1c232b; --focus: #7cc2f0; --cap-ink: #0c1116; --strength: 38%; --frame: #f0e442; --frame-bg: #3c3908;
+  --star: #f0b53c; --star-line: #f0b53c; --star-ink: #f8cd74; --star-bg: #3a2d0e; --accept-bg: #12304a; --hero: #1d1c14; --hero-line: #4a4426;
+  --plain: #6c7783; --chip: #1c232b; --focus: #7cc2f0; --cap-ink: #0c1116; --dim: 0.4; --strength: 38%; --frame: #f0e442; --frame-bg: #3c3908;
   color-scheme: dark;
 }
 .sv.projector { --size: 18px; }
@@ -166,7 +166,7 @@ img.crisp { image-rendering: pixelated; }
 .t .pc.special::before { content: none; }
 .pc.hex, .pc.control { font-size: 0.76em; border: 1px solid var(--faint); border-radius: 4px; padding: 0 3px; margin: 0 1px; color: var(--quiet); background: var(--chip); }
 .pc.special { font-size: 0.84em; border: 1px dashed var(--static-ink); color: var(--static-ink); border-radius: 99px; padding: 0 7px; font-style: italic; }
-.pc.newline, .pc.tab { color: var(--faint); }
+.pc.newline, .pc.tab { color: var(--quiet); }
 .pc.space { display: inline-block; width: 0.58em; height: 0.3em; margin-inline-end: 0.06em; border: 1.5px solid var(--faint); border-top: 0; color: transparent; overflow: hidden; line-height: 0; vertical-align: -0.02em; }
 .part { font: 500 0.68em var(--sans); color: var(--quiet); margin-inline: 2px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; font-size: 0.86em; color: var(--quiet); }
@@ -187,19 +187,19 @@ img.crisp { image-rendering: pixelated; }
 .waiting { position: absolute; inset: 0; display: grid; place-items: center; text-align: center; padding: 0 12px; color: var(--quiet); font-size: 1.15em; font-weight: 650; pointer-events: none; overflow-wrap: anywhere; }
 .zoom { display: flex; gap: 3px; flex: none; }
 .zoom button { min-height: 24px; width: 26px; padding: 0; color: var(--quiet); line-height: 1; }
-.edge { fill: none; stroke: var(--faint); stroke-width: 1.3; opacity: 0.8; }
+.edge { fill: none; stroke: var(--faint); stroke-width: 1.3; }
 .edge.hidden, .chip.hidden { visibility: hidden; }
-.edge.accepted { stroke: var(--l3); stroke-width: 4; opacity: 1; }
+.edge.accepted { stroke: var(--l3); stroke-width: 4; }
 .edge.refused { stroke: var(--bad); stroke-dasharray: 4 4; }
 .edge.passed { stroke-dasharray: 4 4; }
 .edge.unreached, .edge.duplicate, .edge.discarded { stroke-dasharray: 1.5 4; stroke-linecap: round; }
-.edge.bonus { stroke: var(--star); stroke-width: 3.5; opacity: 1; }
+.edge.bonus { stroke: var(--star-line); stroke-width: 3.5; }
 .chip { cursor: pointer; }
 .chip .body { fill: var(--chip); stroke: var(--faint); stroke-width: 1.4; }
 .chip text { font-weight: 600; white-space: pre; text-rendering: optimizeSpeed; }
 .chip .label { fill: var(--ink); }
 .chip .label.space { fill: transparent !important; } .chip .blank { fill: none; stroke: var(--faint); stroke-width: 1.3; }
-.chip .label.newline, .chip .label.tab { fill: var(--faint); font-weight: 400; }
+.chip .label.newline, .chip .label.tab { fill: var(--quiet); font-weight: 400; }
 .chip .label.hex, .chip .label.control { fill: var(--quiet); font-weight: 500; }
 .chip .label.special { fill: var(--static-ink); font-style: italic; }
 .from-level { fill: var(--cap-ink); font-weight: 700; text-anchor: middle; font-family: var(--mono); }
@@ -218,10 +218,10 @@ img.crisp { image-rendering: pixelated; }
 .chip.passed .mark { stroke: var(--quiet); } .chip.passed .label { fill: var(--quiet); }
 .chip.unreached .body, .chip.duplicate .body { stroke-dasharray: 1.5 3.5; stroke-linecap: round; }
 .chip.unreached .from-level, .chip.duplicate .from-level, .chip.passed .from-level, .chip.discarded .from-level { fill: var(--ink); }
-.chip.unreached .label, .chip.duplicate .label { fill: var(--quiet); } .chip.unreached .cap, .chip.duplicate .cap, .chip.passed .cap, .chip.discarded .cap { opacity: 0.55; }
+.chip.unreached .label, .chip.duplicate .label { fill: var(--quiet); } .chip.unreached .cap, .chip.duplicate .cap, .chip.passed .cap, .chip.discarded .cap { opacity: var(--dim); }
 .chip.discarded .body { fill: none; stroke: var(--quiet); stroke-width: 1; }
 .chip.discarded .label { fill: var(--quiet); text-decoration: line-through; } .chip.discarded .mark { stroke: var(--quiet); }
-.chip.bonus .body { fill: var(--star-bg); stroke: var(--star); stroke-width: 2.4; }
+.chip.bonus .body { fill: var(--star-bg); stroke: var(--star-line); stroke-width: 2.4; }
 .chip.bonus .label, .chip.bonus .from-level { fill: var(--star-ink); } .chip.bonus .cap { fill: none; }
 .ring { fill: none; stroke: var(--focus); stroke-width: 1.6; opacity: 0.75; }
 .chip:focus-visible { outline-offset: 3px; }
@@ -294,7 +294,7 @@ img.crisp { image-rendering: pixelated; }
 .sight .page { fill: var(--chip); } .sight .open { fill: none; stroke: var(--line); stroke-dasharray: 2 3; }
 .sight .ink { fill: var(--ink); } .sight .answered { fill: var(--star); } .sight .gaps { stroke: var(--chip); stroke-width: 1.6; } .sight .veil { fill: var(--panel); opacity: 0.7; } .sight .hatch { stroke: var(--faint); stroke-width: 1; opacity: 0.8; fill: none; }
 .sight .plate { fill: var(--panel); opacity: 0.94; } .sight .back { fill: var(--panel); }
-.sight .seen { fill: var(--l3); fill-opacity: 0.16; stroke: var(--l3); stroke-width: 2; } .sight .seen.sinks { fill: var(--l1); fill-opacity: 0.5; stroke: var(--l1); }
+.sight .seen { fill: var(--l3); fill-opacity: 0.16; stroke: var(--l3); stroke-width: 2; } .sight .seen.sinks { fill: var(--l1); fill-opacity: 0.5; stroke: var(--star-line); }
 .sight .border { stroke: var(--ink); stroke-width: 1.2; } .sight .portion { fill: none; stroke: var(--faint); stroke-width: 3; } .sight .p-question { stroke: var(--copy); stroke-dasharray: 4 2; } .sight .p-answer { stroke: var(--star); }
 .sight .line { fill: none; stroke: var(--quiet); stroke-width: 1.1; }
 .sight .band { fill: var(--l3); opacity: 0.2; } .sight .band.sinks { fill: var(--l1); stroke: var(--l1); opacity: 0.55; }
@@ -371,7 +371,7 @@ th { font-weight: 500; text-align: start; } td, th { padding: 1.5px 4px 1.5px 0;
 .scrub { position: relative; height: 44px; cursor: pointer; touch-action: none; }
 .marks { position: absolute; left: 0; top: 2px; width: 100%; height: 16px; overflow: visible; }
 .marks path { fill: none; stroke-width: 2; }
-.m-full { stroke: var(--good); stroke-width: 3 !important; } .m-partial { stroke: var(--faint); } .m-reject { stroke: var(--bad); stroke-width: 1.6 !important; } .m-none { stroke: var(--line); }
+.m-full { stroke: var(--good); stroke-width: 3 !important; } .m-partial { stroke: var(--faint); } .m-reject { stroke: var(--bad); stroke-width: 1.6 !important; } .m-none { stroke: var(--faint); }
 .track, .done { pointer-events: none; }
 .scrub .track, .scrub .done { position: absolute; left: 0; right: 0; top: 25px; height: 6px; border: 0; border-radius: 3px; background: var(--line); display: block; }
 .scrub .done { background: var(--l3); transform-origin: left; }
