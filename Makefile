@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player site bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
+.PHONY: help demo test check proof record player site screenshots bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -22,6 +22,7 @@ help:
 	@echo "make record  record the examples again"
 	@echo "make player  bundle the browser player again (needs node)"
 	@echo "make site    write the player with all examples as a static site into ./site"
+	@echo "make screenshots   photograph every view into screenshots/"
 	@echo "make bench   measure speed on this machine: a first look"
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
 	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
@@ -45,6 +46,9 @@ proof: $(VENV)/.dev chromium
 
 record: $(VENV)/.run
 	$(PY) examples/record.py
+
+screenshots: $(VENV)/.dev chromium
+	CHROMIUM="$(CHROMIUM)" $(PY) docs/screenshots.py
 
 bench: $(VENV)/.run
 	$(PY) -m specviz bench

@@ -24,6 +24,8 @@ GIVEN_CHARS = 2**20  # of base64, in all pictures as they were given; what model
 ASSETS = Path(__file__).resolve().parent.parent / "assets" / "player"
 _STYLE = (
     "body{margin:0;background:#fff}"
+    # For who hears the page and looks for its headings; the player shows who runs by itself.
+    "h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}"
     "@media(prefers-color-scheme:dark){body{background:#101419}}"
 )
 _START = """
@@ -241,6 +243,7 @@ def export_html(
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<header><h1>{html.escape(title)}</h1></header>\n"
         '<main id="player"></main>\n'
         f'<script type="application/json" id="run">{script_json(data)}</script>\n'
         f"<script>{bundle_js()}</script>\n<script>{start}</script>\n</body>\n</html>\n"

@@ -9,6 +9,7 @@ import { Help } from "./help.js";
 import { Lanes } from "./lanes.js";
 import { LessonView } from "./lesson.js";
 import { Memory } from "./memory.js";
+import { Outline } from "./outline.js";
 import { Lightbox } from "./lightbox.js";
 import { Pictures } from "./pictures.js";
 import { Share } from "./share.js";
@@ -37,6 +38,7 @@ export function frame(player, host) {
   const lightbox = new Lightbox(player);
   const text = new Text(player);
   const tree = new Tree(player);
+  const outline = new Outline(player);
   const wave = new Wave(player);
   const sight = new SightView(player);
   const memory = new Memory(player);
@@ -64,6 +66,7 @@ export function frame(player, host) {
         { class: "middle" },
         text.element,
         tree.element,
+        outline.element,
         wave.element,
         sight.element,
         memory.element,
@@ -111,7 +114,7 @@ export function frame(player, host) {
       [sight.box, (box) => sight.resize(box.clientWidth)],
       [text.box, () => text.resize()],
     ],
-    views: [header, lanes, lesson, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, share, text.find],
+    views: [header, lanes, lesson, pictures, lightbox, text, tree, wave, sight, memory, beside, caption, transport, help, flight, share, outline, text.find],
   };
 }
 

@@ -66,6 +66,7 @@ export class Header {
     this.title.title = this.title.textContent;
     this.where.title = this.where.textContent;
     const verdict = equality(model, payload);
+    this.badge.hidden = !header && !payload.live; // nothing ran, so nothing ended
     this.badge.className = `badge ${verdict.tone}`;
     const stage = payload.live && payload.stage;
     const { key, params } = stage ? this.#stage(stage) : verdict;

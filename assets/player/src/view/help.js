@@ -12,6 +12,7 @@ const KEYS = [
   "loop",
   "reveal",
   "node",
+  "inside",
   "expert",
   "projector",
   "picture",

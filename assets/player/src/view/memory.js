@@ -15,7 +15,7 @@ export class Memory {
     this.waves = new WaveFacts(player);
     this.heads = new HeadFacts(player);
     this.heading = h("h3");
-    this.body = h("div", { class: "scroll", tabindex: "0" });
+    this.body = h("div", { class: "scroll", role: "group", tabindex: "0" });
     this.element = h("section", { class: "panel memory" }, this.heading, this.body);
     this.key = "";
     this.scrolled = false;

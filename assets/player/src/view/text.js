@@ -4,6 +4,7 @@ import { plain, unitPieces } from "../text.js";
 import { askedNodes, otherwise } from "./asked.js";
 import { h, put, text } from "./dom.js";
 import { Find } from "./find.js";
+import { readable } from "./reading.js";
 import { sentence } from "./say.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
@@ -38,7 +39,7 @@ export class Text {
     this.prompt = h("p", { class: "prompt" });
     this.flow = h("div", { class: "flow", dir: "auto", tabindex: "-1" });
     this.legend = h("ul", { class: "legend origins" });
-    this.box = h("div", { class: "scroll", tabindex: "0" }, this.prompt, this.flow);
+    this.box = h("div", { class: "scroll", role: "group", tabindex: "0" }, this.prompt, this.flow);
     this.find = new Find(player);
     this.element = h(
       "section",
@@ -53,6 +54,7 @@ export class Text {
     this.many = [];
     this.marked = [];
     this.at = 0;
+    readable(player, this, (i) => this.#about(i));
     this.box.addEventListener("scroll", () => (this.at = this.box.scrollTop), { passive: true });
     this.flow.addEventListener("pointerover", (e) => this.#tip(e));
     this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
@@ -270,14 +272,18 @@ export class Text {
 
   #tip(event) {
     const i = this.#index(event);
-    if (i < 0) return;
-    const { strings, model, tooltip } = this.player;
+    if (i >= 0) this.player.tooltip.show(event.target.closest(".t"), this.#about(i));
+  }
+
+  /** What is said about a token. */
+  #about(i) {
+    const { strings, model } = this.player;
     const token = model.tokens[i];
-    tooltip.show(event.target.closest(".t"), [
+    return [
       plain(model.look(token.id)),
       strings.say(`player.origin.${token.source}`),
       ...otherwise(this.player, i),
       strings.say("player.token_where", { n: i + 1, step: token.step + 1, id: token.id }),
-    ]);
+    ];
   }
 }

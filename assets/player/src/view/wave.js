@@ -13,7 +13,7 @@ export class Wave {
     this.heading = h("h3");
     this.note = h("span", { class: "phase" });
     this.table = h("table", { class: "wave", role: "grid" });
-    this.box = h("div", { class: "scroll wave-box", tabindex: "0" }, this.table);
+    this.box = h("div", { class: "scroll wave-box", role: "group", tabindex: "0" }, this.table);
     this.legend = h("ul", { class: "legend states" });
     this.element = h(
       "section",
