@@ -12,11 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from specviz import catalog, metrics, sights
+from specviz import catalog, metrics, sights, tracefile
 from specviz.compare import compare
 from specviz.evidence import WaveEvidence
 from specviz.trace import Header, Step, StoredEvent, Trace
-from specviz.tracefile import dumps
 from specviz.views import rejects
 
 VERSION = 1
@@ -269,8 +268,7 @@ def plain(event: StoredEvent) -> dict[str, Any]:
     """A stored event as the player gets it: without the pictures that it has no use for."""
     if isinstance(event, Header) and event.pictures:
         event = _lighter(event)
-    found: dict[str, Any] = json.loads(dumps(event))
-    return found
+    return tracefile.plain(event)
 
 
 def _lighter(header: Header) -> Header:

@@ -35,10 +35,15 @@ MAX_TRACE_BYTES = 96 * 1024 * 1024
 
 def dumps(event: StoredEvent) -> str:
     """One line of JSON, the same for the same event; a header always says its schema."""
+    return json.dumps(plain(event), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def plain(event: StoredEvent) -> dict[str, Any]:
+    """What ``dumps`` writes, as lists, dictionaries, texts and numbers."""
     data = {"type": event.type, **event.model_dump(mode="json", exclude_defaults=True)}
     if isinstance(event, Header):
         data["trace_schema"] = event.trace_schema
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return data
 
 
 def loads(line: str | bytes) -> StoredEvent:

@@ -20,11 +20,16 @@ def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
     """Open the exported file of a trace; ``window.it`` is its player, ``window.root`` its root."""
 
     def show_(
-        trace: Trace, start_step: int | None = None, pair: player.Pair | None = None, **options: Any
+        trace: Trace,
+        start_step: int | None = None,
+        lang: str = "en",
+        pair: player.Pair | None = None,
+        **options: Any,
     ) -> Page:
         # The page keeps its own player to itself; the tests mount another one on the same data.
         path = tmp_path / "run.html"
-        path.write_text(player.export_html(trace, start_step=start_step, pair=pair), "utf-8")
+        made = player.export_html(trace, lang, start_step=start_step, pair=pair)
+        path.write_text(made, "utf-8")
         page = open_page(path.as_uri(), **options)
         page.evaluate(
             """() => {

@@ -121,12 +121,23 @@ export class Lanes {
     this.note.hidden = lead === undefined;
     if (lead !== undefined)
       text(this.note, strings.say("player.prefill_note", { time: strings.time(lead) }));
+    [model.decoder, other ? other.model.decoder : model.baseline].forEach((run, i) => {
+      const counts = run.header ? this.#widest(run.counts.at(-1) ?? 1) : "";
+      this.counts[i].setAttribute("data-widest", counts);
+    });
     this.#blocks();
   }
 
   /** The run that stands in the second lane, where it is not plain decoding. */
   #other() {
     return this.player.compared ? otherOf(this.player.payload) : null;
+  }
+
+  /** The longest text of a count up to `n`: words have forms of their own for some numbers. */
+  #widest(n) {
+    const { strings } = this.player;
+    const said = Array.from({ length: 10 }, (_, k) => strings.say("player.count", { n: Math.max(0, n - k) }));
+    return said.reduce((a, b) => (b.length > a.length ? b : a));
   }
 
   #blocks() {

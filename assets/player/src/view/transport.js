@@ -190,6 +190,8 @@ export class Transport {
     text(this.whole, this.overview.label());
     this.bar.setAttribute("aria-valuemin", 1);
     this.bar.setAttribute("aria-valuemax", Math.max(1, steps.length));
+    const last = { step: steps.length, steps: steps.length };
+    this.where.setAttribute("data-widest", this.player.strings.say("player.step_of", last));
   }
 
   /** Where a step's end lies on the bar; the first position is the prefill. */
