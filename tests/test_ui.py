@@ -27,8 +27,8 @@ from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace
 from specviz.tracefile import save
-from specviz.ui import device, launch_options, reading
 from specviz.ui import document as document_tab
+from specviz.ui import launch_options, reading
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import step_of
 from specviz.ui.answers import Answers
@@ -583,27 +583,6 @@ def test_a_slider_leaves_its_limits_to_the_knob() -> None:
     assert slider.preprocess(500) == 500
     with pytest.raises(InputError, match="give a whole number from 0 to 96"):
         nodes.check(slider.preprocess(500))
-
-
-def test_the_gpu_is_asked_for_in_proportion_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert device.decode() is jobs.run
-    small = device.duration(Job(max_new_tokens=50, baseline=False))
-    assert small == pytest.approx(28.0)
-    assert device.duration(Job(max_new_tokens=50)) == pytest.approx(31.0)
-    assert device.duration(Job(max_new_tokens=10_000)) == device.MOST_SECONDS
-    monkeypatch.setenv("SPACES_ZERO_GPU", "1")
-    asked = []
-
-    class Spaces:
-        @staticmethod
-        def GPU(duration: Any) -> Any:
-            asked.append(duration)
-            return lambda function: function
-
-    monkeypatch.setitem(sys.modules, "spaces", Spaces)  # type: ignore[arg-type]
-    monkeypatch.setattr(device, "find_spec", lambda name: name)
-    assert device.decode() is jobs.run
-    assert asked == [device.duration]
 
 
 def test_the_endpoint_gives_text_and_figures_or_one_sentence() -> None:
