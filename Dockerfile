@@ -26,8 +26,8 @@ COPY --chown=user app.py README.md LICENSE ./
 COPY --chown=user specviz specviz
 COPY --chown=user assets assets
 COPY --chown=user examples examples
-# The tab Depth shows what was measured.
-COPY --chown=user docs/results-recurrent.json docs/
+# The tabs about depth and about long texts show what was measured.
+COPY --chown=user docs/results-recurrent.json docs/results-window.json docs/
 
 EXPOSE 7860
 CMD ["python", "app.py"]

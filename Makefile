@@ -12,13 +12,14 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player site screenshots bench bench-full bench-recurrent bench-window bench-vlm readme chromium clean
+.PHONY: help demo test check proof record player site screenshots bench bench-full bench-recurrent bench-window bench-vlm readme docker-steps chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
 	@echo "make test    fast tests, the page's in headless Chromium included"
 	@echo "make check   ruff, mypy, the walls between the modules"
 	@echo "make proof   the long proofs on whole models"
+	@echo "make docker-steps   the Dockerfile's steps without Docker, in an empty folder (minutes)"
 	@echo "make record  record the examples again"
 	@echo "make player  bundle the browser player again (needs node)"
 	@echo "make site    write the player with all examples as a static site into ./site"
@@ -43,6 +44,10 @@ check: $(VENV)/.dev
 
 proof: $(VENV)/.dev chromium
 	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q -m proof
+
+# A folder of its own each time: what an earlier one left behind must not help.
+docker-steps: $(VENV)/.made
+	box=$$(mktemp -d) && trap 'rm -rf "$$box"' EXIT && $(PY) .ci/docker_steps.py "$$box"
 
 record: $(VENV)/.run
 	$(PY) examples/record.py

@@ -11,6 +11,7 @@ from typing import Any
 from specviz.cut import check_cut
 from specviz.drafters.memory import Snapshot
 from specviz.inputs import check_prompt, check_text, document_prompt, joined
+from specviz.limits import NONE, Limits
 from specviz.models.base import MOST_PICTURES, InputError, Message, Picture
 from specviz.trace import Costs, StoredEvent
 
@@ -27,7 +28,7 @@ class Job:
     are the same. ``packed``: lay out CPU weights for speed (None: as ``SPECVIZ_PACKED`` says, else
     yes). ``costs``: believe these instead of measuring what a pass costs, so that trees get the
     same sizes again. ``pictures`` belong to the prompt; ``history``: earlier turns of the same
-    talk, which may have pictures of their own.
+    talk, which may have pictures of their own. ``limits``: what a page allows its visitors.
     """
 
     model: str = "smollm2-135m"
@@ -50,10 +51,11 @@ class Job:
     notes: tuple[str, ...] = ()
     pictures: tuple[Picture, ...] = ()
     history: tuple[Message, ...] = ()
+    limits: Limits = NONE
 
     def messages(self) -> tuple[Message, ...]:
-        """The chat turns that this job stands for; raises InputError on a blank prompt, and on
-        earlier turns or pictures that cannot be."""
+        """The chat turns that this job stands for; raises InputError on a blank prompt, on
+        earlier turns or pictures that cannot be, and beyond the limits."""
         check_prompt(self.prompt)
         for what, words in (("system prompt", self.system), ("scope", self.scope)):
             if words:
@@ -61,6 +63,7 @@ class Job:
         check_cut(self.cut, self.context)
         check_talk(self.history)
         check_pictures(self.all_pictures)
+        self.limits.check(self.max_new_tokens, len(self.all_pictures))
         if self.document is None:
             return self._turns(self.prompt)
         return self._turns(document_prompt(self.document, self.prompt))

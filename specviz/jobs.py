@@ -131,8 +131,11 @@ def _encoded(job: Job, model: Model) -> tuple[tuple[Message, ...], Inputs]:
     """The chat turns as the model gets them, a document that is too long cut, and their tokens."""
     if job.document is None:
         messages = job.messages()
-        return messages, model.encode(messages)
-    room = room_for(model, job.context, job.max_new_tokens)
+        inputs = model.encode(messages)
+        job.limits.check_prompt(len(inputs.tokens))
+        return messages, inputs
+    context = job.limits.room(job.context, job.max_new_tokens, model.max_context)
+    room = room_for(model, context, job.max_new_tokens)
     return fitted(model, job.about, job.document, room, job.cut)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from specviz.aside import Late, Works, aside, ended
+from specviz.limits import NONE, Limits
 from specviz.models import registry
 from specviz.models.base import InputError, Inputs, Message, Model, Picture, Scores, Unsupported
 from specviz.probes import Kind
@@ -37,13 +38,14 @@ class ProbeJob:
     """One probe of the recorded decoder's run in ``events``, as plain data.
 
     ``replaced``: which picture of its prompt, from 0; ``other``: what stands there instead, where
-    ``kind`` is "other".
+    ``kind`` is "other". ``limits``: what a page allows its visitors.
     """
 
     events: tuple[StoredEvent, ...]
     kind: Kind = "blank"
     replaced: int = 0
     other: Picture | None = None
+    limits: Limits = NONE
 
     def run(self) -> Run:
         """The run to read back; raises TraceError or InputError where there is nothing to ask."""
@@ -63,7 +65,10 @@ class ProbeJob:
 
     def check(self) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """What ``asked`` finds; raises what is wrong and can be told without the model."""
-        header = self.run().header
+        run = self.run()
+        header = run.header
+        self.limits.check(len(run.tokens), len(header.pictures))
+        self.limits.check_prompt(len(header.tokens))
         entry = registry.find(header.model)
         if "image" not in entry.supports:
             raise _blind(entry.label)

@@ -52,7 +52,7 @@ class Meter:
         self.budget = budget
         self.tokens = 0
         self.live = sys.stderr.isatty()
-        self.last_key = ""
+        self.last_key = self.last_line = ""
         self.last_time = 0.0
         self.width = 0
 
@@ -79,8 +79,9 @@ class Meter:
         if self.live:
             typer.echo("\r" + line.ljust(self.width), nl=False, err=True)
             self.width = len(line)
-        else:
+        elif line != self.last_line:  # a sign of life tells nothing new in a log
             typer.echo(line, err=True)
+        self.last_line = line
 
     def clear(self) -> None:
         """Leave a clean line."""

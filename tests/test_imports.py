@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pictures": {"models.base", "inputs", "picture_modes", "pixels"},
     "cut": {"models.base"},
     "aside": set(),
+    "limits": {"models.base"},
     "models": {*TRACE, "budget", "files", "pixels", "verdict", "windows"},
     "drafters": {*TRACE, "budget", "files", "models.base", "models.engines", "windows"},
     "decoding": {*TRACE, "budget", "models.base", "drafters.base"},
@@ -50,10 +51,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "substitutes": {"probes", "pixels", "models.base"},
     "turns": {"aside", "trace", "models.registry"},
     "probing": {
-        "aside", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
+        "aside", "limits", "trace", "probes", "recorded", "substitutes", "turns", "models.base",
         "models.registry",
     },
-    "job": {"cut", "drafters.memory", "inputs", "models.base", "trace"},
+    "job": {"cut", "drafters.memory", "inputs", "limits", "models.base", "trace"},
     "jobs": {
         "", *PURE, "aside", "cut", "equality", "decoding", "drafters", "job", "models.base",
         "models.registry", "probing", "recorded", "turns",
@@ -97,7 +98,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ui": {
         *PURE, "tracefile", "jobs", "memories", "aside", "cut", "inputs", "views", "player",
         "catalog", "audit", "drafters", "lessons", "models.base", "models.heads", "models.registry",
-        "changes", "counterfactual", "pictures", "probing", "job", "recorded",
+        "changes", "counterfactual", "pictures", "probing", "job", "limits", "recorded",
     },
     "app": {"ui"},
 }  # fmt: skip
@@ -118,7 +119,8 @@ ONLY_IN: dict[str, set[str]] = {
 # Inside models/ these are read by everybody, so they stay free of torch.
 LIGHT = {
     "models", "models.base", "models.engines", "models.entries", "models.raven_label",
-    "models.registry", "models.smol_boards", "models.smollm2", "models.tiny_raven", "models.toy",
+    "models.registry", "models.smol_boards", "models.smollm2", "models.stored", "models.tiny_raven",
+    "models.toy",
 }  # fmt: skip
 
 

@@ -63,6 +63,9 @@ def test_the_front_matter_is_what_a_space_reads() -> None:
     assert {facts["colorFrom"], facts["colorTo"]} <= colours
     gradio = next(r for r in requirements("requirements.txt") if r.name == "gradio")
     assert gradio.specifier.contains(str(facts["sdk_version"]))
+    assert facts["sdk_version"] == version("gradio"), "what the tests have run with"
+    assert "preload_from_hub" not in facts
+    assert facts["suggested_hardware"] == "cpu-basic"
 
 
 @pytest.mark.parametrize("name", PINS)
@@ -181,9 +184,9 @@ def test_every_module_is_named_in_the_readme() -> None:
 
 def test_every_make_target_that_is_written_about_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.M))
     pages = [README, (ROOT / "CONTRIBUTING.md").read_text("utf-8"), makefile]
-    named = {t for page in pages for t in re.findall(r"`?make ([a-z]+)\b", page)}
+    named = {t for page in pages for t in re.findall(r"`?make ([a-z]+(?:-[a-z]+)*)\b", page)}
     named -= {"targets"}
     assert named <= targets
     assert {"demo", "test", "check", "proof", "record", "player", "bench"} <= targets

@@ -27,8 +27,8 @@ from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace
 from specviz.tracefile import save
-from specviz.ui import device, launch_options, reading
 from specviz.ui import document as document_tab
+from specviz.ui import launch_options, reading
 from specviz.ui.actions import KEEP, Actions
 from specviz.ui.address import step_of
 from specviz.ui.answers import Answers
@@ -545,11 +545,11 @@ def test_the_desk_keeps_few_runs_and_forgets_a_visit_that_left() -> None:
     desk.enter("one", visit)
     desk.enter("two", other)
     desk.publish("example-a", trace)
-    for name in ("r1", "r2", "r3"):
+    for name in ("r0", "r00", "r1", "r2", "r3"):
         desk.keep(visit, name, trace)
     desk.keep(other, "s1", trace)
-    assert KEPT_RUNS == 2
-    assert [desk.trace(n) is trace for n in ("r1", "r2", "r3")] == [False, True, True]
+    assert KEPT_RUNS == 4
+    assert [desk.trace(n) is trace for n in ("r0", "r00", "r2", "r3")] == [False, True, True, True]
     assert desk.events("r3", 5) == list(trace.events[5:])
     assert desk.events("r3", -7) == list(trace.events)
     visit.live = Live(JOB, started=True)
@@ -559,6 +559,35 @@ def test_the_desk_keeps_few_runs_and_forgets_a_visit_that_left() -> None:
     assert desk.trace("s1") is trace and desk.trace("example-a") is trace
     desk.leave("one")
     desk.leave(None)
+
+
+def test_earlier_runs_of_a_tab_can_be_opened_again_by_this_tab_alone() -> None:
+    own, visit, other = an_actions(), Visit(shown="r2"), Visit()
+    trace = toy_trace()
+    for name in ("r1", "r2"):
+        own.desk.keep(visit, name, trace)
+    cards = json.loads(own.cards(visit))["cards"]
+    assert [(c["name"], c["decoder"], c["title"], c["description"]) for c in cards] == [
+        ("own-r1", "Your earlier runs", "This is the house that Jack built. This is", "recap · toy")
+    ]
+    tokens = len(trace.run("decoder").tokens)  # type: ignore[union-attr]
+    assert cards[0]["figures"].startswith(f"{tokens} tokens · ")
+    assert json.loads(own.cards(other))["cards"] == []
+
+    def press(name: str) -> Any:
+        return SimpleNamespace(_data={"name": name})
+
+    message, gallery, run_id, line = own.pick(visit, press("own-r1"))
+    assert (loaded(message)["run_id"], run_id, visit.shown, told(line)) == (
+        "r1", "r1", "r1", ("", ""),
+    )  # fmt: skip
+    assert [c["name"] for c in json.loads(gallery)["cards"]] == ["own-r2"]
+    gone = "This run is not kept any more: run it again."
+    assert told(own.pick(other, press("own-r1"))[-1]) == ("error", gone)
+    assert told(own.pick(visit, press("own-r9"))[-1]) == ("error", gone)
+    assert visit.shown == "r1"
+    visit.copied = "r2"  # of which more is known by now, under another id
+    assert json.loads(own.cards(visit))["cards"] == []
 
 
 def test_run_ids_cannot_be_guessed() -> None:
@@ -583,27 +612,6 @@ def test_a_slider_leaves_its_limits_to_the_knob() -> None:
     assert slider.preprocess(500) == 500
     with pytest.raises(InputError, match="give a whole number from 0 to 96"):
         nodes.check(slider.preprocess(500))
-
-
-def test_the_gpu_is_asked_for_in_proportion_to_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert device.decode() is jobs.run
-    small = device.duration(Job(max_new_tokens=50, baseline=False))
-    assert small == pytest.approx(28.0)
-    assert device.duration(Job(max_new_tokens=50)) == pytest.approx(31.0)
-    assert device.duration(Job(max_new_tokens=10_000)) == device.MOST_SECONDS
-    monkeypatch.setenv("SPACES_ZERO_GPU", "1")
-    asked = []
-
-    class Spaces:
-        @staticmethod
-        def GPU(duration: Any) -> Any:
-            asked.append(duration)
-            return lambda function: function
-
-    monkeypatch.setitem(sys.modules, "spaces", Spaces)  # type: ignore[arg-type]
-    monkeypatch.setattr(device, "find_spec", lambda name: name)
-    assert device.decode() is jobs.run
-    assert asked == [device.duration]
 
 
 def test_the_endpoint_gives_text_and_figures_or_one_sentence() -> None:

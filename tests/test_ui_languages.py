@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from specviz import ui
+from specviz import jobs, ui
 from specviz.drafters import DRAFTERS, knobs_of
 from specviz.models.base import InputError
 from specviz.ui.actions import Actions
-from specviz.ui.device import decode
 from specviz.ui.examples import TOY_WORDS, Example
 from specviz.ui.form import control, summary, whole
 from specviz.ui.trust import check_model
@@ -60,7 +59,7 @@ def test_pages_link_to_each_other(config: dict[str, Any]) -> None:
 
 def test_cards_speak_the_language_of_their_page(config: dict[str, Any]) -> None:
     rhyme = Example("rhyme", *TOY_WORDS, "recap")
-    actions = Actions(Desk(), (rhyme,), decode(), None, "ru")  # type: ignore[arg-type]
+    actions = Actions(Desk(), (rhyme,), jobs.run, None, "ru")  # type: ignore[arg-type]
     (card,) = json.loads(actions.cards(Visit()))["cards"]
     assert (card["title"], card["about"]) == ("Детский стишок", summary("recap", "ru"))
     assert card["about"].startswith("Деревья черновика")

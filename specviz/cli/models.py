@@ -10,6 +10,7 @@ from specviz.catalog import text
 from specviz.cli.command import command
 from specviz.models import heads, registry
 from specviz.models.registry import Entry
+from specviz.views.offered import marks
 from specviz.views.terminal import literal
 from specviz.views.verified import badge
 
@@ -35,11 +36,9 @@ def _list() -> None:
     for entry in registry.entries():
         typer.echo(f"{entry.label:18} {entry.licence:12} {entry.size}")
         typer.echo(f"{'':18} {entry.source}")
-        state = "cli.model.hub" if entry.source.startswith("https:") else "cli.model.here"
-        typer.echo(f"{'':18} {entry.problem() or text(state)}")
+        found = marks(entry.supports, entry.state(), entry.download)
+        typer.echo(f"{'':18} {'. '.join(filter(None, [found, entry.problem()]))}")
         typer.echo(f"{'':18} {_needs(entry)}")
-        if "image" in entry.supports:
-            typer.echo(f"{'':18} {text('cli.model.image')}")
         for line in badge(registry.results(entry.label), entry.digest(), entry.dtypes):
             typer.echo(f"{'':18} {literal(line)}")
         if head := heads.own(entry.label):

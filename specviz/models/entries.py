@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from specviz.models import heads, smol_boards, smollm2, tiny_raven, toy
+from specviz.models import heads, smol_boards, smollm2, stored, tiny_raven, toy
 from specviz.models.base import Model
 
 DEFAULT_DTYPES: Mapping[str, str] = {"cpu": "float32", "cuda": "bfloat16"}
@@ -17,6 +17,8 @@ TREE = frozenset({"tree", "rollback"})
 HEAD, DEPTH, IMAGE = TREE | {"head"}, TREE | {"depth"}, TREE | {"image"}
 # What a config.json of an image-text model that can be read calls itself.
 IMAGE_KINDS = ("llava", "llava_next", "idefics3", "smolvlm", "qwen2_5_vl", "qwen3_vl")
+
+State = Literal["here", "fetch", "offline", "missing"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Entry:
     the weights here, empty where none is needed. ``digest()`` is that of the weights that it
     loads, empty where only loading tells. ``mean()``: of a recurrent-depth model the iterations
     that it was made for, None where only loading tells; no function for any other model.
+    ``repo``: the hub id that the weights are fetched from, empty where nothing is fetched.
     ``parameters``: how many, in billions, 0 where that is not known or does not matter. ``large``:
     only one such model stays in memory; ``slow``: nobody waits for it on a CPU unasked. ``sight``:
     the pixels along each side of the square that every picture becomes, 0 where it depends on the
@@ -46,6 +49,7 @@ class Entry:
     dtypes: Mapping[str, str] = field(default_factory=lambda: DEFAULT_DTYPES)
     problem: Callable[[], str | None] = lambda: None
     mean: Callable[[], int | None] | None = None
+    repo: str = ""
     parameters: float = 0.0
     large: bool = False
     slow: bool = False
@@ -55,6 +59,21 @@ class Entry:
     def ready(self) -> frozenset[str]:
         """``supports``, less what a person has to bring something for: a head of another maker."""
         return self.supports if heads.own(self.label) else self.supports - {"head"}
+
+    def state(self) -> State:
+        """Whether a run could begin right away: ``here``; or the weights would be fetched first:
+        ``fetch``; or cannot be, since downloads are off: ``offline``; or something that is not
+        fetched is missing: ``missing``."""
+        if self.problem() is not None:
+            return "missing"
+        if not self.repo or stored.on_disk(self.repo):
+            return "here"
+        return "offline" if stored.offline() else "fetch"
+
+    @property
+    def download(self) -> str:
+        """How much would be fetched, as ``size`` says it."""
+        return self.size.rpartition(", ")[2] if self.repo else ""
 
 
 def _toy(device: str, dtype: str) -> Model:
@@ -94,6 +113,7 @@ def _image(
         licence=licence,
         size=f"{count} parameters, {files}",
         source=f"https://huggingface.co/{repo}",
+        repo=repo,
         supports=IMAGE,
         dtypes=half if parameters >= 2 else DEFAULT_DTYPES,
         parameters=parameters,
@@ -151,6 +171,7 @@ BUILT_IN: dict[str, Entry] = {
             licence="Apache-2.0",
             size="135 M parameters, 269 MB",
             source=f"https://huggingface.co/{SMOLLM2_HUB}",
+            repo=SMOLLM2_HUB,
         ),
         Entry(
             label=tiny_raven.LABEL,
@@ -185,6 +206,7 @@ BUILT_IN: dict[str, Entry] = {
             licence="Apache-2.0",
             size="3.5 B parameters, 15.6 GB",
             source=f"https://huggingface.co/{HUGINN_HUB}",
+            repo=HUGINN_HUB,
             supports=DEPTH,
             mean=lambda: 32,
             parameters=3.5,

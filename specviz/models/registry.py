@@ -130,6 +130,7 @@ def load(
             problem = entry.problem()
             if problem is not None:
                 raise Unsupported(problem)
+            check_had(entry)
             # What must go may only go for a model that then fits.
             others = _in_the_way(key) if entry.large else {}
             room.check(entry, device, wanted, dtype, sum(others.values()))
@@ -144,6 +145,16 @@ def load(
                 if entry.large:
                     _large.add(key)
         return model
+
+
+def check_had(entry: Entry) -> None:
+    """Raise InputError for weights that would be fetched where downloads are off."""
+    if entry.state() == "offline":
+        here = ", ".join(e.label for e in _entries.values() if e.state() == "here")
+        raise InputError(
+            f"The weights of {entry.label} are not on this disk and downloads are off "
+            f"(HF_HUB_OFFLINE): choose {here}."
+        )
 
 
 def _in_the_way(key: Key) -> dict[Key, float]:

@@ -58,7 +58,9 @@ def available(device: str) -> float | None:
     if free is not None and device.startswith("cuda"):
         import torch
 
-        free += torch.cuda.mem_get_info(torch.device(device))[0] / 1e9
+        # A ZeroGPU process that only prepares weights has no GPU to ask yet.
+        with suppress(RuntimeError):
+            free += torch.cuda.mem_get_info(torch.device(device))[0] / 1e9
     return free
 
 

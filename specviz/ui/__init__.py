@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from specviz.limits import from_environment
 from specviz.models import registry
+from specviz.models.base import InputError
 from specviz.ui.languages import HEAD_TAGS
 from specviz.ui.page import build
 from specviz.ui.theme import CSS_FILE, theme
 
-__all__ = ["build", "launch_options", "preload"]
+__all__ = ["InputError", "build", "launch_options", "preload"]
 
 
 def launch_options() -> dict[str, Any]:
@@ -18,7 +20,7 @@ def launch_options() -> dict[str, Any]:
         "theme": theme(),
         "css": CSS_FILE.read_text("utf-8"),
         "head": HEAD_TAGS,
-        "max_file_size": "32mb",
+        "max_file_size": f"{from_environment().file_mb}mb",
         "footer_links": ["api", "settings"],
         "run_history": False,
         "enable_monitoring": False,

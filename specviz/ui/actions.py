@@ -25,6 +25,7 @@ from specviz.ui.blocks import facts, status
 from specviz.ui.document import awaited
 from specviz.ui.examples import Example
 from specviz.ui.form import Form, summary
+from specviz.ui.history import PREFIX, earlier
 from specviz.ui.lessons import example_of
 from specviz.ui.lines import ended_line, stage_line
 from specviz.ui.live import Decode, Stage, Tick, follow
@@ -98,6 +99,8 @@ class Actions:
         if visit.busy:
             return same(self._error(text("ui.error.busy", self.lang)))
         name = str(event._data.get("name"))
+        if name.startswith(PREFIX):
+            return self._show_own(visit, name.removeprefix(PREFIX))
         if name not in [e.name for e in self.examples]:
             return same()
         return self._show_example(visit, name)
@@ -113,6 +116,16 @@ class Actions:
             return same(self.failed(error))
         self.desk.publish(run_id, trace)
         return self._shown(visit, message, run_id, self._error(wrong) if wrong else status())
+
+    def _show_own(self, visit: Visit, run_id: str) -> tuple[Any, ...]:
+        trace = self.desk.trace(run_id) if run_id in visit.own else None
+        if trace is None:
+            return same(self._error(text("ui.error.earlier", self.lang)))
+        try:
+            message = self._packed(trace, run_id, audited=not audit(trace))
+        except Exception as error:
+            return same(self.failed(error))
+        return self._shown(visit, message, run_id, status())
 
     def upload(self, visit: Visit, path: str | None) -> tuple[Any, ...]:
         """shown after a trace file was handed in."""
@@ -144,6 +157,7 @@ class Actions:
              "about": summary(e.decoder, self.lang), "figures": e.figures(self.lang)}
             for e in self.examples
         ]  # fmt: skip
+        cards = [*earlier(self.desk, visit, self.lang), *cards]
         locked = text("ui.error.busy", self.lang) if visit.busy else ""
         current = visit.shown.removeprefix("example-")
         return json.dumps({"cards": cards, "current": current, "locked": locked})

@@ -13,6 +13,7 @@ import gradio as gr
 from specviz import metrics
 from specviz.catalog import text
 from specviz.job import Job
+from specviz.limits import from_environment
 from specviz.models.base import MOST_PICTURES, InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
@@ -84,6 +85,9 @@ def _pictures(files: Any) -> tuple[Picture, ...]:
             raw = base64.b64decode(file.rpartition(",")[2], validate=True)
         except ValueError as error:
             raise InputError(text("ui.error.pictures")) from error
+        most = from_environment().file_mb
+        if len(raw) > most << 20:
+            raise InputError(text("ui.error.picture_size", number=number, most=most))
         found.append(open_picture(raw, f"picture {number}"))
     return tuple(found)
 

@@ -49,6 +49,10 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
               const { kind, text, done, total, at } = JSON.parse(props.value);
               if (at < newest) return;  // answers of two events may overtake each other
               newest = at;
+              // What the stage waits for stands on it, too, until it comes or fails.
+              const stage = document.querySelector('#player')?.dataset ?? {};
+              if (kind !== 'busy') delete stage.opening;
+              else if (stage.opening) stage.opening = text;
               const line = element.querySelector('.sv-status-text');
               const bar = element.querySelector('progress');
               element.querySelector('.sv-status').dataset.kind = kind;
@@ -104,13 +108,21 @@ def facts(rows: list[tuple[str, str]]) -> str:
     return json.dumps(rows)
 
 
-def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
+def gallery(value: str, opening: str, elem_id: str | None = None) -> gr.HTML:
     """Cards of recorded runs, those of a decoder under its name; ``click`` carries the ``name`` of
-    the card."""
+    the card. ``opening``: what is said until its run is there, with ``{title}`` in it."""
     return gr.HTML(
         value,
         html_template='<div class="sv-gallery"></div>',
-        js_on_load=script("""
+        js_on_load=script(
+            """
+            const open = (card) => {
+              const words = OPENING.replace('{title}', () => card.title);
+              document.querySelector('#player').dataset.opening = words;
+              const line = document.querySelector('#status .sv-status-text');
+              if (line) line.textContent = words;
+              trigger('click', { name: card.name });
+            };
             const show = () => {
               const { cards, current, locked } = JSON.parse(props.value);
               const gallery = element.querySelector('.sv-gallery');
@@ -146,12 +158,13 @@ def gallery(value: str, elem_id: str | None = None) -> gr.HTML:
                   line.textContent = card[part];
                   button.append(line);
                 }
-                button.addEventListener('click', () => trigger('click', { name: card.name }));
+                button.addEventListener('click', () => open(card));
                 item.append(button);
                 list.append(item);
               });
             };
-        """),
+            """.replace("OPENING", json.dumps(opening))
+        ),
         elem_id=elem_id,
     )
 
@@ -251,6 +264,7 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
             };
             const take = async (value) => {
               const message = JSON.parse(value);
+              delete element.closest('#player')?.dataset.opening;
               if (message.load) {
                 stage.load(await unpack(message.load));
                 place.loaded(stage);

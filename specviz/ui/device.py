@@ -1,34 +1,100 @@
-"""The decorator that lends a GPU on ZeroGPU Spaces, and nothing anywhere else."""
+"""The door of the page to a device: the operator's limits, and the GPU that a ZeroGPU Space lends.
+
+Elsewhere than on ZeroGPU nothing is wrapped.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import re
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
+import gradio as gr
+
 from specviz import jobs
+from specviz.limits import Limits
+from specviz.models.base import InputError
+from specviz.trace import Event, TraceError
 from specviz.ui.live import Decode
+from specviz.ui.quota import Meter
 
-# A worker that is new has to load, and to time some seventy passes of up to 96 rows.
-START_SECONDS, SECONDS_PER_TOKEN, MOST_SECONDS = 25.0, 0.06, 120.0
+LOG = logging.getLogger(__name__)
+TAG = re.compile(r"<[^>]*>")
 
 
-def decode() -> Decode:
-    """``jobs.run``, wrapped by ``spaces.GPU`` where that exists.
+def zero_gpu() -> bool:
+    """Whether this is a ZeroGPU Space, and the package that lends its GPU is there."""
+    wanted = os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+    return wanted and find_spec("spaces") is not None
 
-    Only the innermost synchronous generator may be wrapped: anything around it would be taken for
-    a plain function.
-    """
-    if not os.environ.get("SPACES_ZERO_GPU") or find_spec("spaces") is None:
-        return jobs.run
+
+def lent(job: jobs.Job | jobs.ProbeJob) -> Generator[Event | Exception, None, None]:
+    """``jobs.run`` as a worker that was forked for it runs it: what is wrong with a job comes out
+    as the last item, because of what is raised there only the name of its class arrives."""
+    try:
+        yield from jobs.run(job)
+    except (InputError, TraceError) as error:
+        yield error
+
+
+@dataclass(frozen=True)
+class Door:
+    """How the page decodes. ``meter``: what a job asks of a lent GPU, None where none is lent."""
+
+    decode: Decode
+    limits: Limits
+    meter: Meter | None = None
+
+
+def door(limits: Limits) -> Door:
+    """The door for ``limits``. The decorator gets the innermost synchronous generator: anything
+    around it would be taken for a plain function."""
+    if not zero_gpu():
+        return Door(_limited(jobs.run, limits), limits)
     import spaces
 
-    wrapped: Decode = spaces.GPU(duration=duration)(jobs.run)
-    return wrapped
+    meter = Meter(limits)
+    worker = spaces.GPU(duration=meter.duration)(lent)
+
+    def decode(job: jobs.Job | jobs.ProbeJob) -> Iterator[Event]:
+        # Before seconds are asked for that would end with an error.
+        if isinstance(job, jobs.ProbeJob):
+            job.check()
+        else:
+            job.messages()
+        meter.check(job)
+        try:
+            with closing(worker(job)) as found:
+                yield from meter.watch(job, _raised(found))
+        except gr.Error as error:
+            raise InputError(_refusal(error)) from error
+
+    return Door(_limited(decode, limits), limits, meter)
 
 
-def duration(job: jobs.Job | jobs.ProbeJob) -> float:
-    """Seconds of GPU to ask for, from the token budget; a shorter request waits less."""
-    if isinstance(job, jobs.ProbeJob):
-        return START_SECONDS  # two passes over prompt and answer, beside loading
-    passes = job.max_new_tokens * (2 if job.baseline else 1)
-    return min(MOST_SECONDS, START_SECONDS + SECONDS_PER_TOKEN * passes)
+def _limited(decode: Decode, limits: Limits) -> Decode:
+    """``decode`` for jobs of visitors, whatever made them: form, API, a recording."""
+
+    def limited(job: jobs.Job | jobs.ProbeJob) -> Iterator[Event]:
+        with closing(decode(replace(job, limits=limits))) as events:  # type: ignore[type-var]
+            yield from events
+
+    return limited
+
+
+def _raised(found: Iterator[Event | Exception]) -> Iterator[Event]:
+    for item in found:
+        if isinstance(item, Exception):
+            raise item
+        yield item
+
+
+def _refusal(error: gr.Error) -> str:
+    """Why no GPU was lent, or why it was taken away, as one line of text."""
+    LOG.warning("ZeroGPU: %s", error)
+    why = " ".join(TAG.sub(" ", str(error.message)).split())
+    return f"ZeroGPU ended this: {why[:300]}"

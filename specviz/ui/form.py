@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,11 +16,14 @@ from specviz.jobs import Job
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.ui.blocks import plain
+from specviz.ui.device import Door
 from specviz.ui.document import DocumentTab, about, document_tab, opened
+from specviz.ui.host import hardware_line
 from specviz.ui.memory import room
 from specviz.ui.pictures import PictureField, check_opened, check_sees, picture_field
 from specviz.ui.trust import HEAD, check_head, check_model, only_labels
 from specviz.ui.visit import Visit
+from specviz.views.offered import marks
 from specviz.views.verified import badge
 
 FIXED = 10  # values of ``Form.inputs`` before those of knobs
@@ -33,6 +36,7 @@ class Form:
     """The components of the form; ``inputs`` is the order in which ``job`` gets their values.
 
     ``knobs``: (decoder, knob, component). ``groups``: (decoder, group, whether it holds a knob).
+    ``quota``: says what of a lent GPU the next run asks for; ``door``: through which it goes.
     """
 
     decoder: gr.Dropdown
@@ -49,6 +53,8 @@ class Form:
     about: gr.Markdown
     memory: gr.HTML
     forget: gr.Button
+    quota: gr.HTML
+    door: Door | None = None
     lang: str = "en"
 
     @property
@@ -105,8 +111,22 @@ class Form:
                 system=talk.system if talk else None,
                 **common,
             )
+        if self.door is not None:
+            job = replace(job, limits=self.door.limits)
         job.messages()  # says what is wrong with the text before anything waits or loads
+        if self.door is not None and self.door.meter is not None:
+            self.door.meter.check(job)
         return job
+
+    def asks(self, visit: Visit, *values: Any) -> str:
+        """What stands beside Run where a GPU is lent: what the run that the form describes asks
+        for, or why it cannot be run."""
+        if self.door is None or self.door.meter is None:
+            return ""
+        try:
+            return self.door.meter.line(self.job(visit, values), self.lang)
+        except InputError as error:
+            return str(error)
 
 
 def first_model() -> str:
@@ -119,6 +139,14 @@ def first_model() -> str:
     if only_labels():
         return next((e.label for e in entries if e.problem() is None), entries[0].label)
     return entries[0].label
+
+
+def model_choices(lang: str = "en") -> list[tuple[str, str]]:
+    """Every label behind what can be said of its model in few words."""
+    return [
+        (f"{e.label} · {marks(e.supports, e.state(), e.download, lang)}", e.label)
+        for e in registry.entries()
+    ]
 
 
 def about_model(name: Any, lang: str = "en") -> str:
@@ -141,7 +169,7 @@ def whole(value: Any, name: str, lang: str = "en") -> int:
     return int(value)
 
 
-def build_form(lang: str) -> tuple[Form, gr.Button]:
+def build_form(lang: str, door: Door | None = None) -> tuple[Form, gr.Button]:
     """Put the controls and Run into the column that is open now."""
     default = next(iter(DRAFTERS))
     decoder = gr.Dropdown(
@@ -153,6 +181,7 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         prompt_tab, prompt, pictures = _prompt(lang)
         document = document_tab(lang)
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
+    quota = plain(elem_id="quota")
     with gr.Row(elem_classes="sv-memory"):
         memory = plain(elem_id="memory-next")
         forget = gr.Button(
@@ -164,7 +193,9 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
         knobs += own
         groups.append((name, group, bool(own)))
     with gr.Row():
-        tokens = gr.Number(128, label=text("ui.form.tokens", lang), min_width=90, elem_id="tokens")
+        tokens = gr.Number(
+            _first_budget(door), label=text("ui.form.tokens", lang), min_width=90, elem_id="tokens"
+        )
         dtype = gr.Dropdown(
             ["auto", *registry.DTYPES], value="auto", label=text("ui.form.dtype", lang),
             min_width=110, elem_id="dtype",
@@ -180,21 +211,28 @@ def build_form(lang: str) -> tuple[Form, gr.Button]:
             groups.append((name, group, bool(own)))
     form = Form(
         decoder, model, prompt, prompt_tab, pictures, document, tokens, dtype, baseline,
-        tuple(knobs), tuple(groups), about, memory, forget, lang,
+        tuple(knobs), tuple(groups), about, memory, forget, quota, door, lang,
     )  # fmt: skip
     return form, run
+
+
+def _first_budget(door: Door | None) -> int:
+    """The new tokens that the form begins with."""
+    most = door.limits.new_tokens if door is not None else None
+    return min(128, most or 128)
 
 
 def _model(lang: str) -> gr.Dropdown:
     """The choice of a model, with what was verified of it."""
     model = gr.Dropdown(
-        [e.label for e in registry.entries()],
+        model_choices(lang),
         value=first_model(),
         label=text("ui.form.model", lang),
         info=None if only_labels() else text("ui.form.model.info", lang),
         allow_custom_value=not only_labels(),
         elem_id="model",
     )
+    plain(hardware_line(lang), elem_id="hardware")
     verified = plain(about_model(first_model(), lang), elem_id="model-verified")
     model.change(
         partial(about_model, lang=lang), model, verified,

@@ -9,18 +9,19 @@ import gradio as gr
 from gradio import events
 
 from specviz.catalog import LANGUAGES, text
+from specviz.limits import from_environment
 from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.below import ASK_ON, COLUMN_OPEN, TOGGLE_COLUMN, build_below
 from specviz.ui.blocks import plain, player_stage, status_line
 from specviz.ui.callers import Callers, clear_memory
-from specviz.ui.device import decode
+from specviz.ui.device import Door, door
 from specviz.ui.examples import Example, examples
 from specviz.ui.form import Form, build_form
+from specviz.ui.host import DELETE_AFTER, DELETE_EVERY, duplicate_link, privacy_line
 from specviz.ui.inspect import Inspect
 from specviz.ui.languages import language_links, speak
-from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import wire_panes
 from specviz.ui.talk import GoOn
@@ -45,9 +46,11 @@ WAITING: dict[str, Any] = {
 # The player wants the whole width of a small screen; the controls stand beside it on a large one.
 OPEN_IF_WIDE = f"() => {{ if (innerWidth >= 1500 && !{COLUMN_OPEN}) {TOGGLE_COLUMN}; }}"
 # Once a run has begun, which is to be watched; on a phone also after an error, which the open
-# column would hide.
+# column would hide. The run before stays behind what the stage waits for.
 FOLD_IF_NARROW = f"""(status) => {{
-  const busy = JSON.parse(status).kind === 'busy', narrow = innerWidth < (busy ? 1500 : 768);
+  const {{ kind, text }} = JSON.parse(status), busy = kind === 'busy';
+  const narrow = innerWidth < (busy ? 1500 : 768);
+  if (busy) document.querySelector('#player').dataset.opening = text;
   if (busy) document.querySelector('.sv-top').scrollIntoView({{ block: 'start' }});
   if (narrow && {COLUMN_OPEN}) {TOGGLE_COLUMN};
 }}"""
@@ -67,7 +70,7 @@ class Made:
 
     desk: Desk
     recorded: tuple[Example, ...]
-    decode: Decode
+    door: Door
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,10 @@ def build(recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
     Every language has a page of its own, English at the address itself, another one behind it:
     Gradio sends a browser the components of the page that it asks for, and no others.
     """
-    made = Made(Desk(), recorded or examples(), decode())
+    made = Made(Desk(), recorded or examples(), door(from_environment()))
     with gr.Blocks(
         title=text("ui.title"), fill_width=True, analytics_enabled=False,
-        delete_cache=(3600, 86400),
+        delete_cache=(DELETE_EVERY, DELETE_AFTER),
     ) as page:  # fmt: skip
         actions = _page(page, made, "en")
         page.unload(actions.close_page)  # called for every page, so said once
@@ -118,8 +121,8 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     answers = Answers(desk, lang)
     visit = gr.State(Visit(), delete_callback=desk.forget)
     with gr.Sidebar(width=300, open=False, elem_id="controls"):
-        controls = _controls(lang)
-    actions = Actions(desk, recorded, made.decode, controls.form, lang)
+        controls = _controls(lang, made.door)
+    actions = Actions(desk, recorded, made.door.decode, controls.form, lang)
     status, stop, more, blank, own = _head(lang)
     player = player_stage(answers.get_events, lang, elem_id="player")
     with gr.Column(elem_classes="sv-below"):
@@ -154,7 +157,7 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     page.load(None, js=OPEN_IF_WIDE, **AT_ONCE)
     ended = _wire_run(controls, stop, actions, visit, shown)
     ended.then(**summaries).then(**again)
-    _wire_form(controls, actions, visit)
+    _wire_form(page, controls, actions, visit)
     below.whatif.wire(
         actions, visit, [status, below.gallery, controls.run, stop, controls.upload],
         [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
@@ -188,8 +191,8 @@ def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button, gr.Butto
     return status, stop, more, blank, own
 
 
-def _controls(lang: str) -> Controls:
-    form, run = build_form(lang)
+def _controls(lang: str, door: Door) -> Controls:
+    form, run = build_form(lang, door)
     with gr.Accordion(text("ui.scope", lang), open=False):
         scope = gr.Textbox(
             label=text("ui.scope.name", lang), info=text("ui.scope.info", lang),
@@ -198,6 +201,8 @@ def _controls(lang: str) -> Controls:
         line = plain(elem_id="scope-line")
         clear = gr.Button(text("ui.scope.clear", lang), size="sm", elem_id="scope-clear")
     upload = gr.UploadButton(text("ui.upload", lang), type="filepath", size="sm", elem_id="upload")
+    plain(privacy_line(lang), elem_id="privacy")
+    duplicate_link(lang)
     return Controls(form, run, scope, line, clear, upload)
 
 
@@ -225,7 +230,7 @@ def _wire_run(
     return ended.then(actions.settle, visit, outputs, **AT_ONCE)
 
 
-def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
+def _wire_form(page: gr.Blocks, controls: Controls, actions: Actions, visit: gr.State) -> None:
     form, memory = controls.form, Memory(actions.lang)
     groups = [group for _, group, _ in form.groups]
     form.decoder.change(actions.choose, form.decoder, [form.about, *groups], **AT_ONCE)
@@ -240,3 +245,10 @@ def _wire_form(controls: Controls, actions: Actions, visit: gr.State) -> None:
         memory.next, [visit, form.decoder, form.model, form.dtype], [form.memory, form.forget],
         **AT_ONCE,
     )  # fmt: skip
+    if form.door is not None and form.door.meter is not None:
+        parts = (form.decoder, form.model, form.tokens, form.dtype, form.baseline)
+        gr.on(
+            [page.load, form.prompt.blur, form.prompt_tab.select, form.document.tab.select,
+             form.document.question.blur, form.document.line.change, *(p.change for p in parts)],
+            form.asks, [visit, *form.inputs], form.quota, **AT_ONCE,
+        )  # fmt: skip

@@ -21,12 +21,13 @@ def only_labels() -> bool:
 
 
 def check_model(name: str, lang: str = "en") -> None:
-    """Raises InputError for a model that leads nowhere, or that a public page does not offer."""
+    """Raises InputError for a model that leads nowhere, that a public page does not offer, or whose
+    weights cannot be fetched."""
     labels = [entry.label for entry in registry.entries()]
     # Before anything looks at the disk: a visitor must not learn which folders there are.
     if only_labels() and name.strip() not in labels:
         raise InputError(text("ui.error.model", lang, labels=", ".join(labels)))
-    registry.find(name)
+    registry.check_had(registry.find(name))
 
 
 def check_head(name: Any, lang: str = "en") -> None:

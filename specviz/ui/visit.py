@@ -13,7 +13,7 @@ from specviz.trace import Recording, StoredEvent, Trace
 from specviz.ui.given import Given, Talk
 from specviz.ui.reading import Reading
 
-KEPT_RUNS = 2
+KEPT_RUNS = 4  # of one tab, the one that is shown included
 
 
 def new_run_id() -> str:

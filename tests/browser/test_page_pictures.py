@@ -170,7 +170,7 @@ def test_switching_to_a_model_that_cannot_see_offers_the_way_back(
     assert visitor.said("error").startswith("quick cannot see pictures: ")
     assert visitor.page.locator("#stop").is_hidden()
     visitor.page.get_by_role("button", name="Use toy-signs").click()
-    visitor.wait("document.querySelector('#model input').value === 'toy-signs'")
+    visitor.wait("document.querySelector('#model input').value.startsWith('toy-signs · ')")
     visitor.wait("document.querySelector('.sv-tray').dataset.kind === ''")
     assert (thumbs(visitor), visitor.form()[1]) == (["red.png"], "Keep these words")
     assert visitor.to_end().startswith("40 tokens in ")

@@ -92,7 +92,7 @@ class Visitor:
 
     def form(self) -> tuple[str, str, str]:
         return (
-            self.page.input_value("#model input"),
+            self.page.input_value("#model input").split(" · ")[0],  # behind it stand its marks
             self.page.input_value("#prompt textarea"),
             self.page.input_value("#tokens input"),
         )
