@@ -12,9 +12,10 @@ from playwright.sync_api import Page
 from specviz import lessons, player
 
 from .exported import wait
-from .visitor import Visitor, serve
+from .visitor import STATE, Visitor, serve
 
 Opener = Callable[..., Page]
+LOADED = 30  # seconds for a page with all its recordings
 
 HOST = """
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -250,22 +251,19 @@ def visit(open_page: Opener, gallery: str) -> Callable[[str], Visitor]:
 
 
 def lesson_is(visitor: Visitor, name: str, stop: int) -> None:
-    player_ = "[...document.querySelectorAll('#player *')].find((e) => e.specviz).specviz"
-    visitor.wait(
-        f'JSON.stringify({player_}.state().lesson) === \'{{"lesson":"{name}","stop":{stop}}}\''
-    )
+    place = f'{{"lesson":"{name}","stop":{stop}}}'
+    visitor.wait(f"JSON.stringify({STATE}.lesson) === '{place}'", LOADED)
 
 
 def test_an_address_leads_to_a_stop_in_its_language(visit: Callable[[str], Visitor]) -> None:
     visitor = visit("?lesson=memories&stop=5&lang=ru")
     lesson_is(visitor, "memories", 5)
-    visitor.wait("location.pathname.endsWith('/ru')")
+    assert visitor.page.evaluate("location.pathname") == "/ru"
     assert visitor.state()["run"] == "example-list"
     assert "Что её научило?" in visitor.page.locator(".question").inner_text()
     # The other language keeps the stop.
     visitor.page.click("#language a")
-    visitor.wait("!location.pathname.endsWith('/ru')")
-    visitor.wait("document.querySelector('#player') !== null")
+    visitor.page.wait_for_url("**/?**")
     lesson_is(visitor, "memories", 5)
     assert "What taught it?" in visitor.page.locator(".question").inner_text()
 

@@ -48,6 +48,11 @@ export class Course {
     return this.picked.filter((_, i) => this.right(i)).length;
   }
 
+  /** How many stops were predicted, rightly or not. */
+  get predicted() {
+    return this.picked.filter((_, i) => this.right(i) !== null).length;
+  }
+
   /** To stop `i`, which asks again unless it has been answered. */
   to(i) {
     this.at = Math.min(Math.max(0, Number.isFinite(i) ? Math.trunc(i) : 0), this.length - 1);

@@ -219,7 +219,13 @@ export class LessonView {
       h("b", {}, title),
       h("div", { class: "dots" }, dots),
       course.phase === "score" ? null : this.#link(),
-      h("button", { type: "button", class: "leave", onclick: () => this.leave() }, this.#say("leave")),
+      course.phase === "score"
+        ? null
+        : h(
+            "button",
+            { type: "button", class: "leave", onclick: () => this.leave() },
+            this.#say("leave"),
+          ),
     );
   }
 
@@ -304,14 +310,14 @@ export class LessonView {
   }
 
   #score() {
-    const { lesson, score, length } = this.course;
+    const { lesson, score, predicted } = this.course;
     return h(
       "div",
       { class: "lesson-foot" },
       h(
         "p",
         { class: "told" },
-        h("b", {}, this.#say("score", { right: score, of: length })),
+        h("b", {}, this.#say("score", { right: score, of: predicted })),
         ". ",
         this.#say("score_about", lesson.drafter),
       ),
