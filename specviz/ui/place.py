@@ -54,7 +54,8 @@ const follow = () => {
   };
   /** Where Back or Forward leads: the same run at another step, or the card of another one. */
   const back = (stage) => {
-    const query = new URL(location).searchParams, name = query.get('trace'), step = query.get('step');
+    const query = new URL(location).searchParams;
+    const name = query.get('trace'), step = query.get('step');
     const at = /^\\d{1,9}$/.test(step ?? '') ? Number(step) - 1 : null;
     if (shown && name === preset(shown.run)) {
       if (at !== null) stage.seekStep(at);
