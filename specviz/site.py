@@ -31,7 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'"
 )
-# Lessons as plain data, as the player begins them: {name, title, about, examples, …}.
+# A lesson as plain data, as the player begins it: with ``name``, ``title`` and ``about``.
 Lessons = Mapping[str, Sequence[Mapping[str, Any]]]
 
 

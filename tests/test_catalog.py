@@ -18,6 +18,8 @@ from specviz.ui.form import summary
 
 ROOT = Path(__file__).parent.parent
 PLAYER = ROOT / "assets" / "player" / "src"
+SITE = ROOT / "assets" / "site"
+SCRIPTED = ("player.", "site.")  # beginnings of the keys that scripts ask for
 # Strings without a Cyrillic letter that are right so: names, keys, code and signs.
 NAMES = {
     "A", "B", "D", "E", "H", "I", "L", "P", "R", "S", "W", "FT", "L1", "L2", "L3",
@@ -112,7 +114,7 @@ def test_every_russian_string_is_translated() -> None:
 
 def scripted() -> Iterator[list[str]]:
     """Strings of the player's sources, cut where a part is computed; and names of properties."""
-    for path in PLAYER.rglob("*.js"):
+    for path in (*PLAYER.rglob("*.js"), *SITE.rglob("*.js")):
         source = path.read_text("utf-8")
         yield from ([word] for word in re.findall(r'"([^"\n]*)"|\b(\w+):', source) for word in word)
         for hole in (r"\$\{[^{}]*\}", r"\$\{(?:\{[^{}]*\}|[^{}])*\}"):
@@ -162,9 +164,10 @@ def uses(key: str, player: bool) -> bool:
 def test_no_key_is_left_over() -> None:
     # References have names with blanks, which are put into keys as underscores.
     known = [key for key in keys("en") if not key.startswith("verify.reference.")]
-    assert [key for key in known if not uses(key, key.startswith("player."))] == []
-    for key in ("player.caption.nobody_asks", "player.nobody", "ui.nobody", "view.cut.nobody"):
-        assert not uses(key, key.startswith("player."))
+    assert [key for key in known if not uses(key, key.startswith(SCRIPTED))] == []
+    for key in ("player.caption.nobody_asks", "player.nobody", "site.nobody", "ui.nobody",
+                "view.cut.nobody"):  # fmt: skip
+        assert not uses(key, key.startswith(SCRIPTED))
 
 
 def test_what_the_code_says_of_itself_is_translated_and_nothing_else() -> None:

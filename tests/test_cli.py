@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -368,6 +369,17 @@ def test_export_writes_tables(
     assert capsys.readouterr().err == (
         "t.pdf has an unknown ending: choose a name that ends in .html or .csv or .json.\n"
     )
+    told = tmp_path / "rejects.json"
+    assert run("export", trace_file, "-o", told) == 0
+    found = json.loads(told.read_text("utf-8"))
+    header = load(trace_file).events[0]
+    assert (found["model"], found["decoder"]) == ("toy", "recap")
+    assert found["run"] == getattr(header, "run", "") and "specviz" in found["versions"]
+    with rejects.open(encoding="utf-8", newline="") as table:
+        assert len(found["rejects"]) == sum(1 for _ in csv.reader(table)) - 1
+    capsys.readouterr()
+    assert run("export", trace_file, "--table", "steps", "-o", told) == 2
+    assert capsys.readouterr().err.startswith("Only the refused guesses can be written as JSON")
 
 
 def test_a_table_of_memory_rows_says_why_it_is_empty(

@@ -22,15 +22,27 @@ function said(style, element) {
   return content.replace(/^"|"$/g, "").replace(/\\"/g, '"');
 }
 
+/** Selectors of the elements that a rule gives a pseudo-element: asking all of them takes long. */
+function selectors(rules, name, found = new Set()) {
+  for (const rule of rules) {
+    if (rule.cssRules?.length) selectors(rule.cssRules, name, found);
+    for (const one of rule.selectorText?.split(",") ?? [])
+      if (one.includes(`::${name}`) && !/^\s*(\*|::|\[data-stand)/.test(one))
+        found.add(one.trim().split("::")[0]);
+  }
+  return found;
+}
+
 /**
  * Put elements in the place of all pseudo-elements, which have no boxes that could be asked for;
  * returns what takes them out again. The sheet of the stage hides those that have a stand-in.
  */
 function standIns(root) {
   const found = [];
-  for (const element of root.querySelectorAll("*")) {
-    if (element instanceof SVGElement) continue;
-    for (const name of ["before", "after"]) {
+  const rules = root.getRootNode().adoptedStyleSheets.flatMap((sheet) => [...sheet.cssRules]);
+  for (const name of ["before", "after"]) {
+    for (const element of root.querySelectorAll([...selectors(rules, name)].join(","))) {
+      if (element instanceof SVGElement) continue;
       const style = getComputedStyle(element, `::${name}`);
       const text = said(style, element);
       if (text === null) continue;
