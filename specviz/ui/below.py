@@ -57,11 +57,11 @@ class Below:
 
 def build_below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     """Put all of it into the column that is open now."""
-    gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
-    cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     gr.Markdown(text("ui.tries", lang), elem_classes="sv-section")
     gr.Markdown(text("ui.tries.about", lang), elem_classes="sv-chart-note")
     tries = sample_row(lang, "tries", _ASK)
+    gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
+    cards = gallery('{"cards": [], "current": ""}', elem_id="gallery")
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},
         {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},

@@ -118,7 +118,7 @@ class PictureField:
             said = text("ui.pictures.text_only", self.lang, model=name)
         elif not wrong and not visit.pictures and not visit.talk:
             said = text("ui.pictures.hint", self.lang)
-        if name == registry.BOARDS and not busy:
+        if name == registry.BOARDS and not busy and not wrong:
             said = f"{said} {text('ui.pictures.photos', self.lang, model=name, labels=_readers())}"
         offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
         earlier = len(visit.talk.thumbs) if visit.talk else 0
