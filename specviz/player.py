@@ -272,7 +272,8 @@ def plain(event: StoredEvent) -> dict[str, Any]:
 
 
 def _lighter(header: Header) -> Header:
-    """``header`` with pictures as given only up to ``GIVEN_CHARS`` in all, and all notes in one;
+    """``header`` with pictures as given only up to ``GIVEN_CHARS`` in all (of others only how large
+    they were), and all notes in one, but for what their sizes tell;
     the baseline's are those of the decoder, which come first, so that it needs none."""
     if header.role == "baseline":
         turns = tuple(turn.model_copy(update={"pictures": 0}) for turn in header.messages)
@@ -282,7 +283,9 @@ def _lighter(header: Header) -> Header:
         size = len(used.given.data) if used.given is not None else 0
         fits = size <= left
         left -= size if fits else 0
-        lighter = {"notes": used.said, "seen_notes": (), **({} if fits else {"given": None})}
+        lighter: dict[str, Any] = {"notes": used.remarks, "seen_notes": (), "saw": used.size}
+        if used.given is not None and not fits:
+            lighter["given"] = used.given.model_copy(update={"data": ""})
         kept.append(used.model_copy(update=lighter))
     return header.model_copy(update={"pictures": tuple(kept)})
 

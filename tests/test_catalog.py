@@ -15,6 +15,7 @@ from specviz import catalog
 from specviz.drafters import DRAFTERS, knobs_of
 from specviz.ui.examples import TOY_WORDS
 from specviz.ui.form import summary
+from specviz.ui.samples import samples
 
 ROOT = Path(__file__).parent.parent
 PLAYER = ROOT / "assets" / "player" / "src"
@@ -175,6 +176,7 @@ def test_what_the_code_says_of_itself_is_translated_and_nothing_else() -> None:
     said |= {summary(decoder) for decoder in DRAFTERS}
     recorded = json.loads((ROOT / "examples" / "index.json").read_text("utf-8"))
     said |= {entry[part] for entry in recorded for part in ("title", "description")} | {*TOY_WORDS}
+    said |= {picture.title for picture in samples()}
     for lang in [lang for lang in catalog.FORMS if lang != "en"]:
         assert said ^ set(catalog.sentences(lang)) == set()
         assert all(re.search("[а-яё]", each) for each in catalog.sentences(lang).values())

@@ -54,7 +54,8 @@ def test_pictures_as_given_are_sent_up_to_a_limit_in_all(
         player.update(trace.events[:1], "r", 0)["events"],
     ):
         shown = headers(found)[0]["pictures"]
-        assert [p.get("given") is None for p in shown] == [False, True]
+        assert [len(p["given"]["data"]) for p in shown] == [len(first.data), 0]
+        assert [p["saw"] for p in shown] == [[64, 64]] * 2
         assert [bool(p["seen"]["data"]) for p in shown] == [True, True]
 
 
@@ -65,7 +66,7 @@ def test_what_the_player_misses_is_as_light_as_what_it_got(
     desk = Desk()
     desk.publish("r", trace)
     found = headers(Answers(desk, "en").get_events(["r", 0]))
-    assert [p.get("given") for p in found[0]["pictures"]] == [None, None]
+    assert [p["given"]["data"] for p in found[0]["pictures"]] == ["", ""]
 
 
 def test_the_exported_file_holds_the_pictures_and_may_show_data_alone(trace: Trace) -> None:

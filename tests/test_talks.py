@@ -504,5 +504,6 @@ def test_a_picture_out_of_the_intake_is_what_the_model_is_asked(tmp_path: Any) -
     assert used.seen_notes == ("Shown to the model at 64 x 64 pixels.",)
     assert recorded.picture(used) == picture, "another model says itself how it is shown there"
     shown = plain(header(found))["pictures"][0]
-    assert shown["notes"] == [*used.notes, *used.seen_notes] and "seen_notes" not in shown
+    assert shown["notes"] == list(used.notes) and "seen_notes" not in shown
+    assert shown["saw"] == [64, 64]
     assert audit(found) == ()

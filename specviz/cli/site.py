@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from specviz import site
-from specviz.catalog import text
+from specviz import lessons, site
+from specviz.catalog import LANGUAGES, text
 from specviz.cli.command import command
 from specviz.models.base import InputError
 
@@ -24,7 +24,8 @@ def site_command(
     except FileNotFoundError as error:
         raise InputError(text("cli.error.site.examples", folder=EXAMPLES)) from error
     try:
-        files, size = site.build(out, recorded)
+        taught = {lang: lessons.plain(lang) for lang in LANGUAGES}
+        files, size = site.build(out, recorded, taught)
     except OSError as error:
         raise InputError(text("cli.error.site.out", path=out, reason=error.strerror)) from error
     typer.echo(text("cli.site.built", path=out, count=files, size=f"{size / 2**20:.1f}"))

@@ -59,13 +59,13 @@ class Below:
 def build_below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     """Put all of it into the column that is open now."""
     lesson_cards({each.name for each in inspect.examples}, lang, elem_id="lessons")
+    gr.Markdown(text("ui.tries", lang), elem_classes="sv-section")
+    gr.Markdown(text("ui.tries.about", lang), elem_classes="sv-chart-note")
+    tries = sample_row(lang, "tries", _ASK)
     gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
     cards = gallery(
         '{"cards": [], "current": ""}', text("ui.opening", lang, title="{title}"), "gallery"
     )
-    gr.Markdown(text("ui.tries", lang), elem_classes="sv-section")
-    gr.Markdown(text("ui.tries.about", lang), elem_classes="sv-chart-note")
-    tries = sample_row(lang, "tries", _ASK)
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},
         {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},

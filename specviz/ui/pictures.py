@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.models import registry
 from specviz.models.base import MOST_PICTURES, InputError
 from specviz.pictures import BYTES, open_picture
@@ -118,7 +118,7 @@ class PictureField:
             said = text("ui.pictures.text_only", self.lang, model=name)
         elif not wrong and not visit.pictures and not visit.talk:
             said = text("ui.pictures.hint", self.lang)
-        if name == registry.BOARDS and not busy:
+        if name == registry.BOARDS and not busy and not wrong:
             said = f"{said} {text('ui.pictures.photos', self.lang, model=name, labels=_readers())}"
         offers = [(label, text("ui.pictures.use", self.lang, model=label)) for label in labels]
         earlier = len(visit.talk.thumbs) if visit.talk else 0
@@ -263,7 +263,7 @@ def picture_field(model: str, lang: str) -> PictureField:
 
 def sample_row(lang: str, elem_id: str, opens: str = "{}") -> gr.HTML:
     """The example pictures, to be chosen with one click; ``opens``: see ``tray.samples``."""
-    return sample_cards([_sample(card) for card in samples(lang=lang)], lang, elem_id, opens)
+    return sample_cards([_sample(card, lang) for card in samples(lang=lang)], lang, elem_id, opens)
 
 
 def _sight(model: str) -> int:
@@ -287,10 +287,10 @@ def _card(given: Given, fixed: bool, model: str, side: int, lang: str) -> dict[s
     }
 
 
-def _sample(card: Sample) -> dict[str, str]:
+def _sample(card: Sample, lang: str) -> dict[str, str]:
     return {
         "file": card.file,
-        "title": card.title,
+        "title": sentence(card.title, lang),
         "question": card.question,
         "url": card.given.url,
     }

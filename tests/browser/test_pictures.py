@@ -80,11 +80,9 @@ def test_the_picture_stands_beside_the_lanes_as_the_model_saw_it_or_as_it_was_gi
     )
     assert page.evaluate("root.querySelector('.pictures img').naturalWidth") == 64
     assert page.locator(".pictures .line").inner_text().split("\n") == [
-        "wide.png", "64 × 64 pixels, 16 tokens",
+        "wide.png", "given 192 × 96 pixels, the model sees 64 × 64: 16 tokens",
     ]  # fmt: skip
-    assert page.locator(".pictures .notes").inner_text() == (
-        "Turned upright as its EXIF says. Shown to the model at 64 x 64 pixels."
-    )
+    assert page.locator(".pictures .notes").inner_text() == "Turned upright as its EXIF says."
     page.get_by_role("button", name="given", exact=True).click()
     assert used.given is not None and sources(page) == [url(used.given)]
     assert image.get_attribute("alt") == (
@@ -302,9 +300,10 @@ def test_a_picture_is_enlarged_by_click_or_key_and_escape_gives_the_focus_back(
     assert box.is_visible()
     assert box.locator("h3").inner_text() == "The picture: wide.png"
     assert box.locator("img").count() == 2
-    assert box.locator(".notes li").all_inner_texts() == [
-        "Turned upright as its EXIF says.", "Shown to the model at 64 x 64 pixels.",
-    ]  # fmt: skip
+    assert box.locator(".line").inner_text() == (
+        "given 192 × 96 pixels, the model sees 64 × 64: 16 tokens"
+    )
+    assert box.locator(".notes li").all_inner_texts() == ["Turned upright as its EXIF says."]
     size = box.locator("img").first.bounding_box()
     assert size is not None and size["width"] > 300
     box.get_by_role("button", name="as given").click()

@@ -38,8 +38,10 @@ function isPng({ data, width, height }) {
 }
 
 /**
- * The pictures of the prompt in order: {name, notes, tokens, seen, given, turn}. `given` is null
- * where it was not recorded or is what was seen, `turn` the message that it came with.
+ * The pictures of the prompt in order: {name, notes, tokens, seen, saw, given, from, turn}. `given`
+ * is null where it was not recorded or is what was seen; `from` and `saw` are [width, height] of what
+ * was given (null where that is not known) and of what the model saw, of which `seen` may be a
+ * smaller record; `turn` is the message that it came with.
  */
 export function pictures(model) {
   const { header } = model.decoder;
@@ -50,7 +52,9 @@ export function pictures(model) {
     notes: p.notes ?? [],
     tokens: p.span[1] - p.span[0],
     seen: p.seen,
-    given: p.given && p.given.data !== p.seen.data ? p.given : null,
+    saw: p.saw ?? [p.seen.width, p.seen.height],
+    given: p.given?.data && p.given.data !== p.seen.data ? p.given : null,
+    from: p.given ? [p.given.width, p.given.height] : null,
     turn: turns[i] ?? 0,
   }));
 }

@@ -22,7 +22,6 @@ export class Lightbox {
   #draw() {
     const { strings, pictures } = this.player;
     const { all, current, at } = pictures;
-    const [, width, height] = pictures.source(current);
     const title = strings.say(`player.picture.title${all.length > 1 ? "" : "_one"}`, { k: at + 1, of: all.length, name: named(current.name) });
     const held = this.element.getRootNode().activeElement;
     const value = this.element.contains(held) ? held.dataset.value : undefined;
@@ -50,7 +49,7 @@ export class Lightbox {
         pictures.probes(),
       ),
       h("div", { class: "frames large" }, pictures.figures(true)),
-      h("p", { class: "line" }, strings.say("player.picture.line", { n: current.tokens, tokens: strings.num(current.tokens), width, height })),
+      h("p", { class: "line" }, pictures.sizes()),
       h("ul", { class: "notes" }, current.notes.map((note) => h("li", {}, note))),
     );
     if (value !== undefined) this.element.querySelector(`.seg[data-value="${value}"]`)?.focus();

@@ -185,12 +185,11 @@ export class Pictures {
   #about() {
     const { strings, model } = this.player;
     const { current } = this;
-    const [, width, height] = this.source(current);
     put(
       this.line,
       h("b", {}, named(current.name)),
       " ",
-      strings.say("player.picture.line", { n: current.tokens, tokens: strings.num(current.tokens), width, height }),
+      this.sizes(),
     );
     this.line.title = named(current.name);
     text(this.notes, current.notes.join(" "));
@@ -201,6 +200,17 @@ export class Pictures {
     const { changed, n } = tally(probe);
     text(this.tally, strings.say("player.probe.tally", { n: changed, of: strings.num(n) }));
     this.tally.dataset.probe = String(model.probes.indexOf(probe));
+  }
+
+  /** How large the picture is that was given, and what the model saw of it, in words. */
+  sizes() {
+    const { strings } = this.player;
+    const { saw, from, tokens } = this.current;
+    const [width, height] = saw;
+    const [wide, high] = from ?? saw;
+    const words = { n: tokens, tokens: strings.num(tokens), width, height, wide, high };
+    const fitted = wide !== width || high !== height;
+    return strings.say(fitted ? "player.picture.fitted" : "player.picture.line", words);
   }
 
   /** As the model saw it, or as it was given: only where these differ. */
