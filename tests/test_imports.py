@@ -93,6 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *PURE, "tracefile", "files", "jobs", "options", "views", "player", "bench", "catalog",
         "audit", "recorder", "drafters", "models.base", "models.heads", "models.registry",
         "changes", "counterfactual", "verdict", "pictures", "probing", "site",
+        "lessons",
     },
     "__main__": {"cli"},
     "ui": {
