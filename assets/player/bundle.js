@@ -392,7 +392,7 @@ th { font-weight: 500; text-align: start; } td, th { padding: 1.5px 4px 1.5px 0;
 .overview { position: absolute; left: 0; top: 0; width: 100%; height: 38px; overflow: visible; pointer-events: none; }
 .v-accepted { fill: var(--l3); } .v-bonus { fill: var(--star-bg); stroke: var(--star); stroke-width: 1; } .v-own { fill: var(--plain); }
 .v-missed, .v-full { fill: none; stroke-width: 1.7; } .v-missed { stroke: var(--bad); } .v-full { stroke: var(--good); stroke-width: 2.1; }
-.ahead { position: absolute; right: 0; top: -1px; left: 0; height: 39px; background: var(--bg); opacity: 0.5; transform-origin: right; pointer-events: none; }
+.ahead { position: absolute; right: -2px; top: -1px; left: 0; height: 39px; background: var(--bg); opacity: 0.5; transform-origin: right; pointer-events: none; }
 .track, .done { pointer-events: none; }
 .scrub .track, .scrub .done { position: absolute; left: 0; right: 0; top: 43px; height: 5px; border: 0; border-radius: 3px; background: var(--line); display: block; }
 .scrub .done { background: var(--l3); transform-origin: left; }
