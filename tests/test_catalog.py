@@ -24,7 +24,7 @@ SCRIPTED = ("player.", "site.")  # beginnings of the keys that scripts ask for
 # Strings without a Cyrillic letter that are right so: names, keys, code and signs.
 NAMES = {
     "A", "B", "D", "E", "H", "I", "L", "P", "R", "S", "W", "FT", "L1", "L2", "L3",
-    "Home, End", "Shift + ← →",
+    "Home, End", "Shift + ← →", "C, D", "F",
     "DAS", "DAS-Wave", "RECAP", "Prompt lookup", "Token Recycling",
     "Window", "full", "reindex_only", "shift", "slot", "window_abs", "CPU", "CUDA", "dtype",
     "generate", "id {id}", "specviz", "tau", "tau {tau}",

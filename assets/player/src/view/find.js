@@ -16,7 +16,7 @@ export class Find {
       { type: "button", class: "find-button", "data-act": "find", onclick: () => this.toggle() },
       s("svg", { class: "glass", viewBox: "0 0 17 17", width: 15, height: 15, "aria-hidden": "true" }, s("path", { d: GLASS })),
     );
-    const go = (by, sign) => h("button", { type: "button", class: "go", onclick: () => this.go(by) }, sign);
+    const go = (by, sign) => h("button", { type: "button", class: "hop", onclick: () => this.go(by) }, sign);
     this.goes = [go(-1, "◂"), go(1, "▸")];
     this.element = h("div", { class: "find", role: "search", hidden: true }, this.input, this.goes, this.said);
     this.input.addEventListener("input", () => this.#search());
