@@ -20,6 +20,7 @@ ARGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--enable-precise-memory-info", "--js-flags=--expose-gc",
 ]  # fmt: skip
+WAIT = 120_000  # milliseconds that anything in the page may take
 VIEWPORT = {"width": 1280, "height": 720}
 # What a seek makes the browser do on its main thread; the rest of a task is neither.
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
@@ -89,6 +90,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
     context = browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
     try:
         page = context.new_page()
+        page.set_default_timeout(WAIT)
         devtools = context.new_cdp_session(page)
         devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         yield Tab(page, context, devtools)

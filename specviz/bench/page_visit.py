@@ -18,7 +18,6 @@ from specviz.bench.page_seeks import FACE, SWEEP, sweep
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-WAIT = 120_000  # milliseconds
 BUFFER = 2**27  # bytes of answers that the browser keeps for us
 SIZES = ("bytes", "gzipped", "sent")
 # Paths of files that every Gradio page asks for, whatever it shows.
@@ -34,8 +33,8 @@ REPLAY_FRAMES = 60
 
 def arrive(tab: Tab, address: str) -> float:
     """Seconds from the address to the first drawn trace."""
-    tab.page.goto(address, wait_until="commit", timeout=WAIT)
-    found = tab.page.wait_for_function(DRAWN, timeout=WAIT).json_value()
+    tab.page.goto(address, wait_until="commit")
+    found = tab.page.wait_for_function(DRAWN).json_value()
     return float(found) / 1000
 
 
@@ -121,7 +120,7 @@ def upload(tab: Tab, path: Path, events: int) -> float:
     with tab.page.expect_file_chooser() as chooser:
         tab.ask("() => document.querySelector('#upload').click()")  # also in a folded column
     chooser.value.set_files(path)
-    tab.page.wait_for_function(SHOWN, arg=events, timeout=WAIT)
+    tab.page.wait_for_function(SHOWN, arg=events)
     return float(tab.ask("(then) => performance.now() - then", began)) / 1000
 
 
@@ -133,7 +132,7 @@ def heap(tab: Tab, names: list[str], few: int, many: int) -> dict[str, Any]:
         name = names[number % len(names)]
         tab.page.locator(f"#gallery button[data-name={name}]").click()
         tab.page.wait_for_function(
-            f"(run) => {FACE}.state().run === run", arg=f"example-{name}", timeout=WAIT
+            f"(run) => {FACE}.state().run === run", arg=f"example-{name}"
         )
         tab.ask(SWEEP, [sweep(40, REPLAY_FRAMES), FACE])
         if number in (few, many):
