@@ -131,9 +131,7 @@ def heap(tab: Tab, names: list[str], few: int, many: int) -> dict[str, Any]:
     for number in range(1, many + 1):
         name = names[number % len(names)]
         tab.page.locator(f"#gallery button[data-name={name}]").click()
-        tab.page.wait_for_function(
-            f"(run) => {FACE}.state().run === run", arg=f"example-{name}"
-        )
+        tab.page.wait_for_function(f"(run) => {FACE}.state().run === run", arg=f"example-{name}")
         tab.ask(SWEEP, [sweep(40, REPLAY_FRAMES), FACE])
         if number in (few, many):
             tab.page.wait_for_load_state("networkidle")
