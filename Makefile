@@ -12,7 +12,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check proof record player site screenshots bench bench-full bench-recurrent bench-window bench-vlm readme docker-steps chromium clean
+.PHONY: help demo test check proof record player site screenshots bench bench-full bench-recurrent bench-window bench-vlm bench-page readme docker-steps chromium clean
 
 help:
 	@echo "make demo    open the page on http://$(HOST):$(PORT)"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-recurrent   the suite for recurrent depth (nothing else running), docs/results-recurrent.md"
 	@echo "make bench-window   the suite for drafter heads on long texts (nothing else running), docs/results-window.md"
 	@echo "make bench-vlm   the suite for questions about pictures (nothing else running), docs/results-vlm.md"
+	@echo "make bench-page   what the page costs browser and server (nothing else running), docs/results-page.md"
 	@echo "make bench-full   the whole suite (half an hour with nothing else running), docs/results.md"
 	@echo "make readme  write the README's generated tables again"
 
@@ -73,6 +74,10 @@ bench-window: $(VENV)/.run
 bench-vlm: $(VENV)/.run
 	$(PY) -m specviz bench --suite vlm --resume --json docs/results-vlm.json
 	$(PY) docs/results.py docs/results-vlm.json --write
+
+bench-page: $(VENV)/.dev chromium
+	CHROMIUM="$(CHROMIUM)" $(PY) -m specviz bench --suite page --json docs/results-page.json
+	$(PY) docs/results.py docs/results-page.json --write
 
 readme: $(VENV)/.run
 	$(PY) docs/tables.py --write

@@ -2,7 +2,7 @@
 
 ``python docs/results.py docs/results.json [docs/results-spec-bench.json] --write``; without
 ``--write`` the page is printed. Figures of the suite recurrent make docs/results-recurrent.md,
-those of window docs/results-window.md, those of vlm docs/results-vlm.md.
+those of window docs/results-window.md, of vlm docs/results-vlm.md, of page docs/results-page.md.
 """
 
 from __future__ import annotations
@@ -311,6 +311,10 @@ def main(arguments: Sequence[str]) -> int:
         import results_vlm as pictures  # beside this file
 
         target, text = pictures.PAGE, pictures.page(measured)
+    elif any(found["suite"] == "page" for found in measured):
+        import results_page as visited  # beside this file
+
+        target, text = visited.PAGE, visited.page(measured)
     else:
         text = page(measured)
     if "--write" in arguments:

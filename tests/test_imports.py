@@ -83,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "models.peers", "models.probe", "models.raven_label", "models.raven_depths",
         "models.raven_costs", "models.raven_probe", "models.eagle_faked", "windows", "drafters",
         "audit", "verdict", "decoding", "equality", "memories", "tracefile", "files", "recorder",
-        "catalog", "pictures", "pixels", "probes", "probing", "training.raven_documents",
+        "player", "catalog", "pictures", "pixels", "probes", "probing", "training.raven_documents",
         "training.raven_tasks", "training.vlm_scenes", "training.vlm_draw",
     },
     "training": {

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 # Used where it is there, and named in the sentence that is said where it is not.
-OPTIONAL = {"pillow_heif", "pillow-heif"}
+OPTIONAL = {"pillow_heif", "pillow-heif", "playwright"}
 PINS = ["requirements.txt", "requirements-weights.txt", "requirements-dev.txt"]
 
 

@@ -25,10 +25,11 @@ from specviz.options import knob_settings
 from specviz.recorder import check_writable, record
 
 if TYPE_CHECKING:
+    from specviz.bench.page import PageSuite
     from specviz.bench.recap import Suite
 
-SUITES = ("recap", "recurrent", "window", "vlm")
-ONE_DTYPE = ("recurrent", "window", "vlm")
+SUITES = ("recap", "recurrent", "window", "vlm", "page")
+ONE_DTYPE = ("recurrent", "window", "vlm", "page")
 OWN_PROMPTS = ("recurrent", "vlm")
 MODELS = {"vlm": "smol-boards"}  # that a suite is for; the others measure the first label
 SUITE_DTYPES = ("float32", "bfloat16")
@@ -180,7 +181,7 @@ def _measure(plan: Plan) -> None:
     suite.ledger.remove()
 
 
-def _suite(plan: Plan) -> Suite:
+def _suite(plan: Plan) -> Suite | PageSuite:
     # With the loop and its drafters: not for a first look.
     if plan.suite == "recurrent":
         from specviz.bench.recurrent import Recurrent
@@ -194,6 +195,10 @@ def _suite(plan: Plan) -> Suite:
         from specviz.bench.vlm import Pictures
 
         return Pictures(plan)
+    if plan.suite == "page":
+        from specviz.bench.page import PageSuite
+
+        return PageSuite(plan)
     from specviz.bench.recap import Suite
 
     return Suite(plan)

@@ -274,9 +274,10 @@ def test_prompts_that_do_not_fit_are_left_out(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--suite", "eagle"], "There is no suite 'eagle': choose recap, recurrent, window, vlm."),
+        (["--suite", "eagle"],
+         "There is no suite 'eagle': choose recap, recurrent, window, vlm, page."),
         (["--quick"], "--quick, --headline, --resume, --sample, --json and several --dtype "
-                      "belong to a suite: add --suite recap, recurrent, window or vlm."),
+                      "belong to a suite: add --suite recap, recurrent, window, vlm or page."),
         (["--suite", "recap", "--knob", "nodes=3"],
          "A suite has its own decoders and knobs: leave out --decoder and --knob (but for --knob "
          "head=… with the suite window), or leave out --suite."),

@@ -1,0 +1,110 @@
+"""A headless Chromium, and what its own accounts say about a page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from specviz.models.base import Unsupported
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, CDPSession, Page
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--enable-precise-memory-info", "--js-flags=--expose-gc",
+]  # fmt: skip
+WAIT = 120_000  # milliseconds that anything in the page may take
+VIEWPORT = {"width": 1280, "height": 720}
+# What a seek makes the browser do on its main thread; the rest of a task is neither.
+WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+COUNTS = ("LayoutCount", "RecalcStyleCount")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser; raises Unsupported with what to install where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise Unsupported(
+            "The suite page drives a browser through Playwright, which is not installed: run "
+            "pip install -r requirements-dev.txt."
+        ) from error
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        raise Unsupported(
+            "The suite page needs Chromium and found none: install it, or set CHROMIUM to the "
+            "path of one."
+        )
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=ARGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One page in a context of its own: an empty cache, no cookies."""
+
+    page: Page
+    context: BrowserContext
+    devtools: CDPSession
+
+    def accounts(self) -> dict[str, float]:
+        """What the browser has counted since the page began.
+
+        Durations are seconds that the page's main thread had a core, whatever else ran meanwhile.
+        """
+        told = self.devtools.send("Performance.getMetrics")["metrics"]
+        return {each["name"]: float(each["value"]) for each in told}
+
+    def settled(self) -> dict[str, float]:
+        """The same after everything that nobody uses any more was dropped."""
+        for _ in range(2):  # what the first run frees may hold on to more
+            self.devtools.send("HeapProfiler.collectGarbage")
+        return self.accounts()
+
+    def ask(self, script: str, argument: Any = None) -> Any:
+        """The value of ``script`` in the page."""
+        return self.page.evaluate(script, argument)
+
+    def frames(self, count: int = 2) -> None:
+        """Wait until so many frames have been drawn."""
+        self.page.evaluate(
+            "async (n) => { for (; n > 0; n--) await new Promise(requestAnimationFrame); }", count
+        )
+
+
+@contextmanager
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A fresh tab that counts what it does."""
+    context = browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
+    try:
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        devtools = context.new_cdp_session(page)
+        devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        yield Tab(page, context, devtools)
+    finally:
+        context.close()
+
+
+def spent(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Milliseconds of script, layout and style between two accounts, and how often."""
+    return {
+        "script": 1000 * (after["ScriptDuration"] - before["ScriptDuration"]),
+        "layout": 1000 * (after["LayoutDuration"] - before["LayoutDuration"]),
+        "style": 1000 * (after["RecalcStyleDuration"] - before["RecalcStyleDuration"]),
+        "work": 1000 * sum(after[name] - before[name] for name in WORK),
+        "task": 1000 * (after["TaskDuration"] - before["TaskDuration"]),
+        **{name: after[name] - before[name] for name in COUNTS},
+    }
