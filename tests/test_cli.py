@@ -17,6 +17,7 @@ import pytest
 from specviz import cli, jobs
 from specviz.drafters.memory import Snapshot
 from specviz.models.base import InputError
+from specviz.recorder import Meter
 from specviz.trace import Event, Step, Trace
 from specviz.tracefile import load
 from tests.made_pdf import pdf
@@ -607,3 +608,16 @@ def test_a_reader_that_leaves_early_is_no_failure(trace_file: Path) -> None:
             stdout=gone, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_log_gets_no_line_of_progress_twice_in_a_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 11))
+    monkeypatch.setattr("specviz.recorder.monotonic", lambda: next(clock))
+    meter = Meter(9)
+    for key, done in (("load", 0), ("load", 0), ("load", 0), ("prefill", 1), ("prefill", 2)):
+        meter.show(key, done, 2)
+    assert capsys.readouterr().err.splitlines() == [
+        "loading the model", "reading the prompt: token 1 of 2", "reading the prompt: token 2 of 2",
+    ]  # fmt: skip
