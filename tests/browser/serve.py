@@ -15,8 +15,8 @@ import numpy as np
 from specviz import ui
 from specviz.inputs import Document, open_document
 from specviz.models import registry, toy
-from specviz.models.entries import IMAGE
 from specviz.models.base import Capture, Inputs, Scores
+from specviz.models.entries import IMAGE
 from specviz.models.registry import Entry
 from specviz.models.toy import ToyModel, ToySession
 from specviz.models.toy_signs import SignsModel, SignsSession

@@ -29,6 +29,7 @@ OUTLINE = [
     "drafter's estimate that the branch is right up to here: 0.90",
     ">>., the model's own next token",
 ]
+TIP = ["␣worried", "first token, from reading the prompt", "token 1, step 0, id 276"]
 OUTLINE_START = ["␣the, last token so far"]
 STRIP = (
     "The text so far has 19 tokens. Of these the head sees sinks 0 to 1, told as 0 to 1; "
@@ -57,7 +58,7 @@ PICTURES = [
 
 
 def rhyme() -> Trace:
-    job = Job(model="toy", decoder="recap", prompt="A rhyme", max_new_tokens=24)
+    job = Job(model="toy", decoder="recap", prompt="This is the dog that", max_new_tokens=40)
     return Trace(tuple(e for e in run(job) if not isinstance(e, Progress)))
 
 
@@ -130,12 +131,13 @@ def test_arrows_read_the_answer_and_enter_shows_the_step(show: Callable[..., Pag
     assert page.evaluate(token) == "0"
     tip = page.get_by_role("tooltip").locator("div").all_inner_texts()
     assert page.evaluate("root.activeElement.getAttribute('aria-label')") == ". ".join(tip)
-    assert tip == ["w", "first token, from reading the prompt", "token 1, step 0, id 120"]
+    assert tip == TIP
     assert page.evaluate("root.activeElement.role") == "button"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert page.evaluate("it.state().step") == page.evaluate("it.model.tokens[2].step")
+    said = page.get_by_role("tooltip").locator("div").last.inner_text()
+    assert said.startswith(f"token 3, step {page.evaluate('it.state().step') + 1}, id ")
     page.keyboard.press("Escape")
     assert page.evaluate("root.activeElement.className") == "scroll"
     assert page.locator(".answer [role=button]").count() == 0, "plain text again"
