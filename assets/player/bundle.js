@@ -127,7 +127,7 @@ img.crisp { image-rendering: pixelated; }
 .notes:empty { display: none; } .pictures .notes { color: var(--quiet); font-size: 0.93em; line-height: 1.25; overflow: hidden; min-height: 0; flex: 0 1 auto; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; }
 .pictured .prompt { -webkit-line-clamp: 3; }
 .picks { display: flex; flex-wrap: wrap; gap: 4px 10px; max-width: 100%; } .segs { display: flex; min-width: 0; max-width: 100%; } .pictures .seg { padding: 0 8px; line-height: 1.2; } @container sv (min-width: 600px) { .pictures .seg { min-height: 24px; } }
-.picks .seg { flex: 0 1 auto; min-width: 2.4em; max-width: 12em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictures .picks, .pictures .term { flex: none; }
+.picks .seg:last-child { flex: 0 1 auto; min-width: 4em; } .picks .seg { flex: none; max-width: 12em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .pictures .picks, .pictures .term { flex: none; }
 .unseen { user-select: none; position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .lightbox { display: flex; flex-direction: column; gap: 8px; } .lightbox[hidden] { display: none; } .lightbox .picks .seg { max-width: 24em; } .lightbox .line { color: var(--quiet); } .lightbox .notes { font-size: 0.93em; }
 .frames.large { flex: 1; min-height: 0; display: flex; justify-content: center; gap: 24px; } .large figure { flex: 1 1 0; height: 100%; }
