@@ -17,8 +17,10 @@ from specviz import ui
 from specviz.inputs import Document, open_document
 from specviz.models import registry, toy
 from specviz.models.base import Capture, Inputs, Scores
+from specviz.models.entries import IMAGE
 from specviz.models.registry import Entry
 from specviz.models.toy import ToyModel, ToySession
+from specviz.models.toy_signs import SignsModel, SignsSession
 from specviz.pdf import Pages
 from specviz.trace import Progress
 from specviz.tree import DraftTree
@@ -44,19 +46,37 @@ class SlowSession(ToySession):
     model: SlowModel
 
     def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
-        reading = super().prefill(inputs)
-        while True:
-            try:
-                progress = next(reading)
-            except StopIteration as done:
-                scores: Scores = done.value
-                return scores
-            time.sleep(self.model.prefill_wait)
-            yield progress
+        return _waiting(super().prefill(inputs), self.model.prefill_wait)
 
     def verify(self, tree: DraftTree) -> Scores:
         time.sleep(self.model.verify_wait)
         return super().verify(tree)
+
+
+def _waiting(
+    reading: Generator[Progress, None, Scores], seconds: float
+) -> Generator[Progress, None, Scores]:
+    """``reading``, with a wait in every chunk."""
+    while True:
+        try:
+            progress = next(reading)
+        except StopIteration as done:
+            scores: Scores = done.value
+            return scores
+        time.sleep(seconds)
+        yield progress
+
+
+class SlowSigns(SignsModel):
+    """Sees, and waits in every chunk of the prompt."""
+
+    def open(self, capture: Capture = Capture()) -> SlowSignsSession:
+        return SlowSignsSession(self, capture)
+
+
+class SlowSignsSession(SignsSession):
+    def prefill(self, inputs: Inputs) -> Generator[Progress, None, Scores]:
+        return _waiting(super().prefill(inputs), 0.25)
 
 
 def _slow(device: str, dtype: str) -> SlowModel:
@@ -113,6 +133,10 @@ def main() -> None:
         registry.register(
             Entry(label, label, load, kind="toy", dtypes={"cpu": "float64"}, licence="test")
         )
+    registry.register(
+        Entry("slow-signs", "slow-signs", lambda device, dtype: SlowSigns("slow-signs"),
+              kind="toy", supports=IMAGE, dtypes={"cpu": "float64"}, licence="test")
+    )  # fmt: skip
     recorded = (
         Example("rhyme", "A rhyme", "Made by the toy model.", "recap"),
         Example("odd", "<b>${alert(1)}</b> `", "{{x}} &lt; </script>", "recap"),

@@ -151,7 +151,8 @@ export class Cells {
       ),
       h("i", { class: "bar" }),
     );
-    cell.setAttribute("aria-label", this.#label(id, p, age, state, k, i, was));
+    cell.words = this.#label(id, p, age, state, k, i, was);
+    cell.setAttribute("aria-label", cell.words);
     const { fill } = confidence(p);
     cell.style.setProperty("--p", `${Math.max(4, 100 * p).toFixed(0)}%`);
     cell.style.setProperty("--fill", fill);
@@ -234,7 +235,7 @@ export class Cells {
       row.classList.toggle("now", last && !wave.pass);
       row.style.setProperty("opacity", last && wave.fresh < 1 ? 0.2 + 0.8 * wave.fresh : "");
     });
-    this.table.classList.toggle("revealed", wave.revealed);
+    this.#reveal(wave.revealed);
     const states = tree.nodes.slice(1).map((n, i) => {
       const swept = wave.pass >= 1 || (i + 1) / tree.nodes.length <= wave.pass;
       return wave.pass === 0 || !swept ? "off" : n.state === "hidden" ? "drafted" : n.state;
@@ -249,6 +250,16 @@ export class Cells {
     }));
     this.#follow(wave, focus);
     this.heads.forEach((head, i) => head.classList.toggle("at", i === focus - 1));
+  }
+
+  /** Mark the cells that hold the token which was finally written there, in words too. */
+  #reveal(revealed) {
+    if (this.shown.revealed === revealed) return;
+    this.shown.revealed = revealed;
+    this.table.classList.toggle("revealed", revealed);
+    for (const cell of this.rows.flatMap((row) => row.cells))
+      if (cell.getAttribute("data-agrees") === "true")
+        cell.setAttribute("aria-label", revealed ? `${cell.words}, ${this.#say("agrees")}` : cell.words);
   }
 
   /** Where the grid is larger than its box: the round, and the guess in focus, stay in view. */
