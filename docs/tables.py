@@ -83,9 +83,10 @@ def printed(arguments: list[str]) -> str:
 
 
 def with_tree(tour: str) -> str:
-    """``tour`` with its draft tree as its own commands print it."""
+    """``tour`` with its draft tree as the commands of its first part print it."""
+    first = tour.split("\n## ")[0]  # what comes later takes files and weights
     with TemporaryDirectory() as folder, chdir(folder):
-        outputs = {shlex.join(c): printed(c) for c in commands(tour)}
+        outputs = {shlex.join(c): printed(c) for c in commands(first)}
     drawn = next(text for command, text in outputs.items() if "--step" in command)
     before, opening, rest = tour.partition("draws one tree:\n\n```\n")
     _, closing, after = rest.partition("```\n")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from specviz import catalog, site
+from specviz import catalog, lessons, site
 from specviz.cli import main
 from specviz.trace import Trace
 from specviz.tracefile import load
@@ -87,7 +87,7 @@ def test_the_command_writes_the_site_and_says_what_it_wrote(
     monkeypatch.setattr(site, "presets", lambda folder: recorded)
     out = tmp_path / "a" / "site"
     assert main(["site", "--out", str(out)]) == 0
-    files = site.pages(recorded)
+    files = site.pages(recorded, {lang: lessons.plain(lang) for lang in catalog.LANGUAGES})
     assert {p.relative_to(out).as_posix(): p.read_bytes() for p in out.rglob("*.*")} == files
     assert capsys.readouterr().out.startswith(f"{len(files)} files, ")
     taken = tmp_path / "file"
