@@ -151,7 +151,7 @@ img.crisp { image-rendering: pixelated; }
 .t.depends { background: var(--frame-bg); box-shadow: inset 0 0 0 1.5px var(--frame); -webkit-box-decoration-break: clone; box-decoration-break: clone; border-radius: 2px; }
 
 /* Middle */
-.middle { display: grid; grid-template-columns: minmax(210px, 2.9fr) minmax(0, 6fr) minmax(290px, 3.3fr); gap: 12px; height: var(--sv-middle, clamp(336px, min(29.5cqw, 100vh - 371px), 640px)); }
+.middle { display: grid; grid-template-columns: minmax(210px, 2.9fr) minmax(0, 6fr) minmax(290px, 3.3fr); gap: 12px; height: var(--sv-middle, clamp(324px, min(29.5cqw, 100vh - 383px), 640px)); }
 .panel { background: var(--panel); border-radius: var(--radius); padding: 10px 14px; min-width: 0; min-height: 0; display: flex; flex-direction: column; gap: 6px; }
 .tree-panel { background: none; padding: 10px 0 0; }
 .panel-head { display: flex; flex-wrap: wrap; align-items: center; gap: 0 12px; padding: 0 4px; }

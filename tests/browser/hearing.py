@@ -16,6 +16,10 @@ GRADIOS = (
     ("aria-prohibited-attr", 'aria-label="Empty value"'),
 )
 
+# A colour on its way from one theme to another is none of either.
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+  .filter((a) => Number.isFinite(a.effect.getComputedTiming().endTime)).map((a) => a.finished))"""
+
 
 def findings(page: Page, rules: list[str] | None = None, within: str = ":root") -> list[str]:
     """Serious and critical findings outside of ``GRADIOS``, as "rule: selector: markup".
@@ -27,6 +31,7 @@ def findings(page: Page, rules: list[str] | None = None, within: str = ":root") 
     }  # fmt: skip
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}
+    page.evaluate(SETTLED)
     found = Axe().run(page, within, options).response["violations"]
     return [
         f"{rule['id']}: {node['target'][-1]}: {node['html'][:160]}"

@@ -205,6 +205,7 @@ def test_the_caption_is_read_out_at_rest_and_seldom_while_it_plays(
     page.locator("section.sv").focus()
     for _ in range(6):
         page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_function("() => window.spoken.length > 0")
     page.wait_for_timeout(600)
     caption = page.locator(".caption p").all_text_contents()
     assert page.evaluate("spoken") == [" ".join(caption)], "only where it came to rest"

@@ -34,7 +34,7 @@ def test_an_address_that_asks_for_a_language_gets_it_with_run_and_step(enter: En
     assert place(russian) == ("/ru", {"trace": ["odd"], "step": ["3"]})
     assert (russian.state()["run"], russian.state()["step"]) == ("example-odd", 2)
     russian.wait("document.documentElement.lang === 'ru'")
-    assert labels(russian) == ("ru", "Запустить свой промпт", "English")
+    assert labels(russian) == ("ru", "Спросить своё: текст или картинку", "English")
     figures = russian.page.locator("#gallery .sv-card-figures").first
     assert figures.inner_text().endswith("✓ тот же текст")
 

@@ -283,7 +283,7 @@ def test_a_card_begins_a_lesson_and_its_stops_open_their_runs(
         "data-name"
     ) == "tea"  # fmt: skip
     visitor.page.keyboard.press("Escape")
-    visitor.wait("location.search === ''")
+    visitor.wait("location.search.startsWith('?trace=tea&step=')")
 
 
 def test_an_unknown_lesson_is_said(visit: Callable[[str], Visitor]) -> None:

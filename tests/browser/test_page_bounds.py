@@ -51,7 +51,7 @@ def test_what_cannot_run_is_said_in_one_sentence_and_the_form_stays(visitor: Vis
         kind, line = visitor.status()
         assert kind == "error" and line.startswith(sentence) and "\n" not in line
         assert visitor.form() == before == (model, prompt, str(tokens))
-        assert visitor.page.locator("#run").is_enabled()
+        visitor.page.wait_for_selector("#run:enabled")
         assert visitor.page.locator("#stop").is_hidden()
         assert visitor.state()["run"] == "example-rhyme"
     assert visitor.page.locator("#status b").count() == 0
