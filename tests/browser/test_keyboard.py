@@ -198,8 +198,8 @@ def test_the_caption_is_read_out_at_rest_and_seldom_while_it_plays(
     page.evaluate(
         """() => {
           window.spoken = [];
-          new MutationObserver(() => spoken.push(root.querySelector('.voice').textContent))
-            .observe(root.querySelector('.voice'), { childList: true });
+          new MutationObserver(() => spoken.push(root.querySelector('.sv > .voice').textContent))
+            .observe(root.querySelector('.sv > .voice'), { childList: true });
         }"""
     )
     page.locator("section.sv").focus()
