@@ -177,9 +177,9 @@ def test_keys_move_by_event_and_by_step(show: Callable[..., Page]) -> None:
     assert press(page, " ")["playing"] is True
     assert press(page, " ")["playing"] is False
     press(page, "?")
-    assert page.locator(".help:not(.lightbox)").is_visible()
+    assert page.locator(".help:not(.lightbox, .share)").is_visible()
     press(page, "Escape")
-    assert page.locator(".help:not(.lightbox)").is_hidden()
+    assert page.locator(".help:not(.lightbox, .share)").is_hidden()
 
 
 def test_keys_work_at_once_and_with_the_focus_nowhere_but_not_in_a_field(
