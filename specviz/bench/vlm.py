@@ -16,7 +16,7 @@ from specviz.bench.plan import Part, Stage, tokens_of
 from specviz.bench.pool import Pool, over, rounded
 from specviz.bench.probed import fits, is_probe
 from specviz.bench.prompts import repetition, shares, spread_over
-from specviz.bench.recap import REPETITIONS, Suite
+from specviz.bench.recap import Suite
 from specviz.bench.reported import about_pictures
 from specviz.bench.runner import Runner
 from specviz.bench.sample import Sample
@@ -26,6 +26,7 @@ from specviz.bench.vlm_units import UNITS
 from specviz.models import registry
 from specviz.models.base import Unsupported
 
+REPETITIONS = 2  # of 60 prompts: the whole is to end within 45 minutes on two cores
 ABLATED = {TEMPLATE: 12, OFF: 6}  # prompts, each about a picture of its own
 PROBE = "pictures"
 
