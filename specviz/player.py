@@ -155,6 +155,7 @@ def _beside(trace: Trace, pair: Pair) -> tuple[dict[str, Any], int | None]:
         "mine": pair.names[0],
         "name": pair.names[1],
         "said": list(pair.said),
+        "parted": found.parted,
         "differs": [[p.index, "gained" if p.gained else "lost"] for p in differs],
         "events": [plain(event) for event in events if event.type != "check"],
     }

@@ -173,10 +173,9 @@ class Actions:
         return _message(payload)
 
     def packed_pair(self, visit: Visit, trace: Trace, pair: player.Pair) -> str:
-        """The player's message for two runs beside each other, the first under the name of the run
-        that is shown."""
+        """The player's message for two runs beside each other, which together are no recorded run."""
         payload = player.payload(
-            trace, lang=self.lang, run_id=visit.shown, audited=not audit(trace), pair=pair
+            trace, lang=self.lang, run_id=f"pair {visit.shown}", audited=not audit(trace), pair=pair
         )
         return _message(payload)
 

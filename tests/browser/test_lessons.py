@@ -104,7 +104,8 @@ def test_the_recording_answers_with_its_own_tokens(host: Callable[..., Page]) ->
     page.evaluate("it.startLesson(data.lesson, 1)")
     assert page.locator(".question").inner_text() == "Will the guess aked after ␣B be accepted?"
     # Nothing on the screen tells the answer: neither marks nor what the whole run came to.
-    assert not page.locator(".marks").is_visible()
+    assert not page.locator(".overview").is_visible()
+    assert page.locator("#sv-whole").text_content() == ""
     assert not page.locator(".head .verdict").is_visible()
     assert page.locator(".chip.refused").count() == 0
     page.keyboard.press("2")

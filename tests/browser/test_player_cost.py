@@ -12,13 +12,13 @@ from playwright.sync_api import Page
 # Every jump is far from the one before, so that all counts and labels change their width.
 COUNT = """async ([steps, jumps]) => {
   const frames = async (n) => { for (; n > 0; n--) await new Promise(requestAnimationFrame); };
-  const built = { lanes: 0, marks: 0, all: [] };
+  const built = { lanes: 0, overview: 0, all: [] };
   let here = 0;
   const watch = new MutationObserver((records) => {
     for (const { target, addedNodes } of records) {
       here += addedNodes.length;
       if (target.closest('.blocks')) built.lanes += addedNodes.length;
-      if (target.closest('.marks')) built.marks += addedNodes.length;
+      if (target.closest('.overview')) built.overview += addedNodes.length;
     }
   });
   watch.observe(root, { childList: true, subtree: true });
@@ -43,7 +43,7 @@ def counted(page: Page, steps: int, jumps: int = 12) -> dict[str, Any]:
 def test_a_seek_draws_no_lane_and_no_mark_anew(show: Callable[..., Page], lang: str) -> None:
     page = show(random_trace(11, 240, 4), lang=lang)
     built = counted(page, 240)
-    assert (built["lanes"], built["marks"]) == (0, 0)
+    assert (built["lanes"], built["overview"]) == (0, 0)
 
 
 def test_a_seek_builds_no_more_in_a_long_run_than_in_a_short_one(

@@ -70,7 +70,7 @@ def test_the_changed_run_can_be_set_beside_the_shown_one_in_the_player(visitor: 
     line = said(visit, "With level 1 off: ")
     side.click()
     visit.page.wait_for_selector("#player .token-said", state="visible")
-    assert visit.state()["run"] == run
+    assert visit.state()["run"] == f"pair {run}"
     names = visit.page.locator("#player .lane-name").all_inner_texts()
     assert names == ["recorded", "changed"]
     assert visit.page.locator("#player .beside-bar .quiet").text_content() == line

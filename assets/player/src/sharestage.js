@@ -7,7 +7,7 @@ import { h, measure, s } from "./view/dom.js";
 export const WIDTH = 1280;
 const FOOT = 24;
 const AWAY = "-30000px"; // in no window, so that no key is taken for it
-const KEPT = ["chosen", "probe", "expert", "projector", "reveal"];
+const KEPT = ["pair", "chosen", "held", "probe", "expert", "projector", "reveal"];
 const SHEET = `
   *, *::before, *::after { transition: none !important; animation: none !important; }
   .transport, .zoom, .help, .tip, .share, .voice { display: none !important; }

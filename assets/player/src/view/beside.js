@@ -113,12 +113,14 @@ export class Beside {
       say: `player.beside.came.${came.outcome}`,
       params: { name, step: came.step + 1, source: { source: came.source } },
     });
-    const differ = mine && theirs && other.model.tokens[i].id !== token;
+    const { parted } = player.payload.other;
+    // Behind the place where they part, a token of the same name is another word of another text.
+    const differ = mine && theirs && parted !== null && i >= parted;
     const params = { n: i + 1, token: token === undefined ? "" : { token } };
     const words = !shown || !mine
       ? { key: "player.beside.deciding", params }
       : !theirs || differ
-        ? { key: `player.beside.${differ ? "parted" : "ended"}`, params: { ...params, name: other.name, theirs: differ ? { token: other.model.tokens[i].id } : "" } }
+        ? { key: `player.beside.${!differ ? "ended" : i === player.payload.other.parted ? "parted" : "apart"}`, params: { ...params, name: other.name, theirs: differ ? { token: other.model.tokens[i].id } : "" } }
         : { key: "player.beside.token", params: { ...params, a: told(mine, other.mine), b: told(theirs, other.name) } };
     put(this.token, sentence({ strings: player.strings, model: this.#pieces(differ ? other : null) }, words));
     this.bar.dataset.differs = String(other.kinds.get(i) ?? (differ ? "parted" : ""));

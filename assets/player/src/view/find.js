@@ -82,7 +82,7 @@ export class Find {
       : !found.length
         ? strings.say("player.find.none")
         : at
-          ? strings.say(`player.find.${at.kind}`, { k: found.indexOf(at) + 1, of: found.length, step: at.step + 1 })
+          ? strings.say(`player.find.${at.step < 0 ? "first" : at.kind}`, { k: found.indexOf(at) + 1, of: found.length, step: at.step + 1 })
           : strings.say("player.find.all", { wrote: strings.num(wrote), guessed: strings.num(found.length - wrote) });
     text(this.said, words);
     for (const go of this.goes) go.disabled = !found.length;

@@ -108,7 +108,7 @@ export class LessonView {
 
   /** The playing has stopped, by itself or by hand; `now`: it shall. */
   arrived(now = false) {
-    if (!this.on || this.course.phase !== "play") return;
+    if (!this.ready || this.course.phase !== "play") return;
     this.course.told();
     const { player } = this;
     if (now) player.pause();
@@ -118,7 +118,8 @@ export class LessonView {
   }
 
   get ready() {
-    return this.on && exampleOf(this.player.payload.run_id) === this.course.stop.example;
+    const { run_id, other } = this.player.payload;
+    return this.on && !other && exampleOf(run_id) === this.course.stop.example;
   }
 
   /** Stand where the stop is, or ask for its recording. */

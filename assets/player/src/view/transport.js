@@ -187,7 +187,7 @@ export class Transport {
   #draw() {
     const { steps } = this.player.model.decoder;
     this.overview.draw(this.width, (step) => this.#x(step));
-    text(this.whole, this.overview.label());
+    text(this.whole, this.player.lesson.on ? "" : this.overview.label()); // it gives answers away
     this.bar.setAttribute("aria-valuemin", 1);
     this.bar.setAttribute("aria-valuemax", Math.max(1, steps.length));
     const last = { step: steps.length, steps: steps.length };
@@ -261,7 +261,7 @@ export class Transport {
     this.bar.addEventListener("pointermove", (e) => {
       x = e.clientX;
       if (!held) {
-        this.bar.title = this.overview.told(step());
+        this.bar.title = this.player.lesson.on ? "" : this.overview.told(step());
         return;
       }
       asked ||= requestAnimationFrame(go);
