@@ -291,3 +291,19 @@ def test_an_unknown_lesson_is_said(visit: Callable[[str], Visitor]) -> None:
     visitor = visit("?lesson=nobody")
     assert visitor.said("error").startswith('There is no lesson called "nobody"')
     assert visitor.state()["run"] == "example-tea"
+
+
+def test_a_run_that_begins_while_a_stop_plays_is_shown_from_its_start(
+    host: Callable[..., Page],
+) -> None:
+    page = host("speculation")
+    page.evaluate("it.startLesson(data.lesson, 3)")
+    page.keyboard.press("1")
+    assert page.evaluate("it.state().playing")
+    page.evaluate("""() => it.load({
+      ...data.runs.list, run_id: 'own-1', live: true, start_step: null,
+      events: data.runs.list.events.slice(0, 2),
+    })""")
+    state = page.evaluate("it.state()")
+    assert (state["run"], state["follow"], state["step"]) == ("own-1", True, -1)
+    assert page.locator(".lesson").is_hidden() and page.evaluate("told") is None
