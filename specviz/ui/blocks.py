@@ -121,6 +121,7 @@ def gallery(value: str, opening: str, elem_id: str | None = None) -> gr.HTML:
               document.querySelector('#player').dataset.opening = words;
               const line = document.querySelector('#status .sv-status-text');
               if (line) line.textContent = words;
+              document.querySelector('.sv-top').scrollIntoView({ block: 'start' });
               trigger('click', { name: card.name });
             };
             const show = () => {

@@ -338,7 +338,7 @@ export class LessonView {
       if (!this.on) return;
       const { at, length, phase, lesson } = this.course;
       const text = (s) => [...this.card.querySelectorAll(s)].map((e) => e.textContent);
-      const answers = text(".choice span").map((said, i) => `${i + 1}: ${said}.`);
+      const answers = text(".choice > span").map((said, i) => `${i + 1}: ${said}.`);
       const where = this.#say("stop", { n: at + 1, of: length });
       const parts =
         phase === "ask" && this.ready
