@@ -240,6 +240,44 @@ def test_what_the_server_remembers_for_callers_has_an_end(monkeypatch: Any) -> N
         generate(jobs.run, callers)("This is", model="toy", scope="new", request=first)
 
 
+def test_callers_are_forgotten_after_an_hour_without_a_call() -> None:
+    now = 0.0
+    callers = Callers(lambda: now)
+    silent: Any = SimpleNamespace(session_hash="silent")
+    busy: Any = SimpleNamespace(session_hash="busy")
+    mine, theirs = callers.scopes(silent, "s"), callers.scopes(busy, "s")
+    now = 3599.0
+    assert callers.scopes(busy) is theirs and callers.sessions() == ["silent", "busy"]
+    now = 3600.0
+    assert callers.sessions() == ["busy"]
+    assert callers.scopes(silent) is not mine and callers.scopes(busy) is theirs
+
+
+def test_callers_are_forgotten_though_nobody_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[tuple[float, Any]] = []
+
+    class Waiting:
+        def __init__(self, seconds: float, then: Any) -> None:
+            waits.append((seconds, then))
+
+        def start(self) -> None:
+            assert self.daemon  # type: ignore[attr-defined]
+
+    monkeypatch.setattr("specviz.ui.callers.Timer", Waiting)
+    now = 0.0
+    callers = Callers(lambda: now)
+    for session, called in (("a", 0.0), ("b", 60.0)):
+        now = called
+        callers.scopes(SimpleNamespace(session_hash=session), "s")  # type: ignore[arg-type]
+    assert [seconds for seconds, _ in waits] == [3600.0]
+    now = 3600.0
+    waits[-1][1]()
+    assert list(callers._scopes) == ["b"] and waits[-1][0] == 60.0
+    now = 3660.0
+    waits[-1][1]()
+    assert (list(callers._scopes), callers._called, len(waits)) == ([], {}, 2)
+
+
 @pytest.mark.parametrize("scope", [None, 3, ["x"]])
 def test_a_scope_that_is_no_text_is_refused(scope: Any) -> None:
     with pytest.raises(gr.Error, match=r"scope has to be a text\."):

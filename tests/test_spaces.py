@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import multiprocessing
 import sys
@@ -16,6 +17,7 @@ import pytest
 from gradio import state_holder
 
 from specviz import cli, jobs, limits
+from specviz.catalog import text
 from specviz.jobs import Job, ProbeJob
 from specviz.limits import Limits
 from specviz.models import registry, stored
@@ -150,7 +152,29 @@ def test_stop_ends_the_worker(spaces: FakeSpaces) -> None:
     assert next(e for e in events if isinstance(e, Step)).index == 0
     events.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []
-    assert isinstance(list(door(Limits()).decode(RHYME))[-3:][0], (Finish, Step, Progress))
+    after = stored_events(door(Limits()).decode(RHYME))
+    assert tokens(after) == tokens(stored_events(jobs.run(RHYME)))
+    finishes = [e for e in after if isinstance(e, Finish)]
+    assert [(e.role, e.reason) for e in finishes] == [("decoder", "length"), ("baseline", "length")]
+
+
+def test_a_bug_in_the_worker_is_not_blamed_on_the_lender(
+    spaces: FakeSpaces, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(job: Job) -> Iterator[Event]:
+        raise KeyError("rows")
+        yield
+
+    decode = door(Limits()).decode
+    monkeypatch.setattr(jobs, "run", broken)
+    with pytest.raises(RuntimeError, match=r"^a worker failed with KeyError; its traceback is in"):
+        list(decode(RHYME))
+    with pytest.raises(gr.Error) as shown:
+        generate(decode)("This is", model="toy", max_new_tokens=4)
+    assert shown.value.message == text("ui.error.bug")
+    # What a worker writes into its log stays in there: here its generator runs in this process.
+    assert list(device.lent(RHYME)) == [device.Bug("KeyError")]
+    assert "KeyError: 'rows'" in caplog.text and "in broken" in caplog.text
 
 
 def test_a_quota_that_is_used_up_is_one_line_without_markup(spaces: FakeSpaces) -> None:
@@ -194,20 +218,33 @@ def test_what_was_seen_here_counts_instead_of_the_guess(meter: Meter) -> None:
     before = meter.duration(job)
     events = toy_trace().events
     assert list(meter.watch(job, iter(events))) == list(events)
-    pace = meter._seen["toy"]
-    seconds = [e.seconds for e in events if isinstance(e, Step)]
-    own = sum(s.draft + s.verify + s.commit for s in seconds) / len(seconds)
-    assert pace.step == pytest.approx(own) and pace.token > 0
+    for role, decoder in (("decoder", job.decoder), ("baseline", "autoregressive")):
+        pace = meter._seen[("toy", decoder, "auto")]
+        seconds = [e.seconds for e in events if isinstance(e, Step) and e.role == role]
+        own = sum(s.draft + s.verify + s.commit for s in seconds) / len(seconds)
+        assert pace.step == pytest.approx(own) and pace.token > 0
     assert meter.duration(job) < before
-    meter._seen["toy"] = Pace(step=0.4, token=0.0)
+    meter._seen[quota.way(job)] = Pace(step=0.4, token=0.0)
     assert meter.duration(job) == 20 + 50
+    meter._seen[quota.way(job, "autoregressive")] = Pace(step=0.04, token=0.0)
+    assert meter.duration(replace(job, baseline=True)) == 20 + 55
+
+
+def test_a_plain_run_says_nothing_of_the_seconds_of_another_decoder(meter: Meter) -> None:
+    job = Job(model="toy", prompt="This is the cow", max_new_tokens=100, baseline=False)
+    before = meter.need(job)
+    for change in ({"decoder": "autoregressive"}, {"dtype": "bfloat16"}):
+        meter._seen[quota.way(replace(job, **change))] = Pace(step=0.001, token=0.0)
+        assert meter.need(job) == before
 
 
 def test_a_probe_asks_for_two_readings(meter: Meter) -> None:
     events = toy_trace().events
     run = Trace(events).run("decoder")
     assert run is not None
-    meter._seen["toy"] = Pace(step=9.0, token=0.5)
+    meter._seen[("toy", "recap", "auto")] = Pace(step=9.0, token=0.5)
+    meter._seen[("toy", "autoregressive", "float32")] = Pace(step=1.0, token=0.25)
+    meter._seen[("smollm2-135m", "recap", "auto")] = Pace(step=1.0, token=2.0)
     read = 2 * 1.25 * 0.5 * (len(run.header.tokens) + len(run.tokens))
     assert meter.need(ProbeJob(events)).fixed == pytest.approx(20 + read)
     assert meter.duration(ProbeJob(events)) <= 120
@@ -226,7 +263,7 @@ def test_more_than_one_call_may_take_is_refused_with_what_to_lower(meter: Meter)
     meter.check(replace(job, max_new_tokens=1305))
     with pytest.raises(InputError, match="to 1305"):
         meter.check(replace(job, max_new_tokens=1306))
-    meter._seen["smollm2-135m"] = Pace(step=0.01, token=5.0)
+    meter._seen[quota.way(job)] = Pace(step=0.01, token=5.0)
     long = replace(job, prompt="x" * 600, baseline=False)
     with pytest.raises(InputError, match=r"shorten the prompt, or choose a smaller model\.$"):
         meter.check(long)
@@ -241,14 +278,18 @@ def test_what_a_day_allows_stands_beside_run(
         russian, _ = build_form("ru", door(Limits()))
     values = [c.value for c in form.inputs]
     values[form.inputs.index(form.model)] = "toy"
-    form.door.meter._seen["toy"] = Pace(step=0.01, token=0.0)
+    for decoder in (Job().decoder, "autoregressive"):
+        form.door.meter._seen[("toy", decoder, "auto")] = Pace(step=0.01, token=0.0)
+        russian.door.meter._seen[("toy", decoder, "auto")] = Pace(step=0.01, token=0.0)
     first = form.asks(Visit(), *values)
     assert first == (
-        "A run asks for 24 s of GPU. What a day allows: 5 such runs without an account, 12 with "
-        "one, 100 with PRO (2, 5 and 40 minutes). Recorded runs need none."
+        "A run asks for 24 s of GPU, which ZeroGPU may count as 36 s. What a day then allows: 3 "
+        "such runs without an account, 8 with one, 66 with PRO (2, 5 and 40 minutes). Recorded runs "
+        "need none."
     )
-    russian.door.meter._seen["toy"] = Pace(step=0.01, token=0.0)
-    assert russian.asks(Visit(), *values).startswith("Прогон запросит 24 с GPU.")
+    assert russian.asks(Visit(), *values).startswith(
+        "Прогон запросит 24 с GPU, ZeroGPU может засчитать их как 36 с."
+    )
     values[form.inputs.index(form.tokens)] = 9000
     assert form.asks(Visit(), *values).startswith("This would need about 245 s of GPU")
     with pytest.raises(InputError, match="lower max new tokens to"):
@@ -338,8 +379,20 @@ def test_pictures_and_files_have_their_limits(monkeypatch: pytest.MonkeyPatch) -
     assert launch_options()["max_file_size"] == "32mb"
     monkeypatch.setenv("SPECVIZ_MAX_FILE_MB", "1")
     assert launch_options()["max_file_size"] == "1mb"
+    small = Limits(file_mb=1)
+    with gr.Blocks() as page:
+        form, _ = build_form("en", door(small))
+    [catcher] = components(page, "pictures-catcher")
+    assert "file.size > 1048576)" in catcher.js_on_load
+    assert form.pictures.most == 1
+    monkeypatch.delenv("SPECVIZ_MAX_FILE_MB")
+    call = generate(jobs.run, limits=small)
+    fits, over = (base64.b64encode(bytes(n)).decode() for n in (1 << 20, (1 << 20) + 1))
+    with pytest.raises(gr.Error, match=r"^'picture 1 "):
+        call("?", model="toy-signs", pictures=[fits])
+    monkeypatch.setattr(base64, "b64decode", None)  # what is too large is not decoded
     with pytest.raises(gr.Error, match=r"^'Picture 1 is larger than 1 MB: save it smaller first"):
-        generate(jobs.run)("?", model="toy-signs", pictures=["A" * 2_000_000])
+        call("?", model="toy-signs", pictures=[over])
 
 
 def test_the_command_line_has_no_limits(
@@ -412,17 +465,22 @@ def test_weights_are_here_once_all_their_files_are(
 def test_the_page_says_what_it_runs_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spaces: FakeSpaces
 ) -> None:
-    assert host.hardware_line() == "Runs on a GPU that ZeroGPU lends for each run, in bfloat16."
+    assert host.hardware_line() == "Runs on a GPU that ZeroGPU lends for each run."
     monkeypatch.delenv("SPACES_ZERO_GPU")
     monkeypatch.setattr(host, "GPUS", tmp_path)
     monkeypatch.setattr(host, "cpu_name", lambda: "Fast One, 2 cores")
     assert host.hardware_line() == (
-        "Runs on Fast One, 2 cores, in float32, without a GPU. Small models suit it: "
+        "Processor: Fast One, 2 cores; no NVIDIA GPU is available. Small models suit it: "
         "smollm2-135m, tiny-raven, smol-boards."
     )
+    without = host.hardware_line()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     (tmp_path / "0").mkdir()
     (tmp_path / "0" / "information").write_text("Model: \t NVIDIA T4\nIRQ: 3\n")
-    assert host.hardware_line() == "Runs on NVIDIA T4, in bfloat16."
+    assert host.hardware_line() == "This machine has a GPU: NVIDIA T4."
+    for hidden in ("", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+        assert host.hardware_line() == without
 
 
 def components(page: gr.Blocks, elem_id: str) -> list[Any]:
@@ -446,6 +504,8 @@ def test_what_is_said_of_privacy_is_what_is_done() -> None:
     page = build()
     assert page.delete_cache == (3600, 86400)
     english, russian = components(page, "privacy")
+    assert "the id of a model that you type goes to the Hugging Face Hub" in english.value
+    assert "id модели передаётся в Hugging Face Hub" in russian.value
     assert "for up to 25 hours" in english.value and "до 25 ч" in russian.value
     # Gradio keeps the state of a tab that was closed for as long as the page says.
     assert state_holder.SessionState(page).STATE_TTL_WHEN_CLOSED == 3600

@@ -48,7 +48,11 @@ def compare_command(
 
         said = tuple(difference.sentences(found, names[1]))
         pair = Pair(b, names, said)
-        write_whole(page, export_html(a, audited=not audit(a), pair=pair).encode())
+        sound = not audit(a) and not audit(b)
+        write_whole(page, export_html(a, audited=sound, pair=pair).encode())
+        shown = _pictures(a, b)
+        if shown:
+            typer.echo(text("cli.export.pictures", count=shown), err=True)
         typer.echo(text("cli.exported", path=page), err=as_json)
     if as_json:
         typer.echo(json.dumps(difference.to_object(found), ensure_ascii=False))
@@ -110,6 +114,12 @@ def _loaded(path: Path) -> Trace:
         return load_trace(path)
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from error
+
+
+def _pictures(*traces: Trace) -> int:
+    """How many different pictures the runs hold."""
+    runs = [trace.run("decoder") for trace in traces]
+    return len({used.digest for run in runs if run is not None for used in run.header.pictures})
 
 
 def _print(lines: Iterator[str]) -> None:

@@ -13,7 +13,7 @@ import gradio as gr
 from specviz import metrics
 from specviz.catalog import text
 from specviz.job import Job
-from specviz.limits import from_environment
+from specviz.limits import NONE, Limits
 from specviz.models.base import MOST_PICTURES, InputError, Picture
 from specviz.pictures import open_picture
 from specviz.trace import Recording, UsedPicture
@@ -26,9 +26,11 @@ DEFAULT = Job()
 LOG = logging.getLogger(__name__)
 
 
-def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., Any]:
+def generate(
+    decode: Decode, callers: Callers | None = None, limits: Limits = NONE
+) -> Callable[..., Any]:
     """The endpoint's function around ``decode``; what a run with a ``scope`` learned is kept among
-    ``callers``."""
+    ``callers``. ``limits``: how large a file may be."""
     callers = callers or Callers()
 
     def generate(
@@ -45,7 +47,7 @@ def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., An
         recording = Recording()
         try:
             job = _job(prompt, decoder, model, max_new_tokens, dtype, baseline)
-            job = replace(job, pictures=_pictures(pictures))
+            job = replace(job, pictures=_pictures(pictures, limits.file_mb))
             name = scope_name(scope)
             kept = callers.scopes(request, name)
             notes = said(kept, name) if name else []
@@ -70,8 +72,9 @@ def generate(decode: Decode, callers: Callers | None = None) -> Callable[..., An
     return generate
 
 
-def _pictures(files: Any) -> tuple[Picture, ...]:
-    """The pictures of a call: files in base64, or data URLs; raises InputError."""
+def _pictures(files: Any, most: int) -> tuple[Picture, ...]:
+    """The pictures of a call: files of up to ``most`` MB in base64, or data URLs; raises
+    InputError."""
     if files is None:
         return ()
     if not isinstance(files, list) or not all(isinstance(each, str) for each in files):
@@ -80,14 +83,15 @@ def _pictures(files: Any) -> tuple[Picture, ...]:
         raise InputError(text("ui.pictures.most", most=MOST_PICTURES))
     found = []
     for number, file in enumerate(files, start=1):
+        # A data URL says first what it holds; the bytes tell that better.
+        coded = file.rpartition(",")[2]
+        # Before it is decoded: three bytes are four letters, the last ones may be padding.
+        if 3 * len(coded) // 4 - coded[-2:].count("=") > most << 20:
+            raise InputError(text("ui.error.picture_size", number=number, most=most))
         try:
-            # A data URL says first what it holds; the bytes tell that better.
-            raw = base64.b64decode(file.rpartition(",")[2], validate=True)
+            raw = base64.b64decode(coded, validate=True)
         except ValueError as error:
             raise InputError(text("ui.error.pictures")) from error
-        most = from_environment().file_mb
-        if len(raw) > most << 20:
-            raise InputError(text("ui.error.picture_size", number=number, most=most))
         found.append(open_picture(raw, f"picture {number}"))
     return tuple(found)
 

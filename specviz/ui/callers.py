@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from threading import Lock
+from threading import Lock, Timer
+from time import monotonic
 from typing import Any
 
 import gradio as gr
@@ -19,13 +20,17 @@ from specviz.ui.live import Decode
 from specviz.ui.memory import LONGEST_NAME, MOST_SCOPES
 
 MOST_CALLERS = 64  # whoever was silent for longest is forgotten: a caller does not say goodbye
+FORGOTTEN_AFTER = 3600.0  # seconds without a call, as long as the state of a closed tab is kept
 
 
 class Callers:
-    """Lasting memories by session, which only the caller knows."""
+    """Lasting memories by session, which only the caller knows; ``clock`` in seconds."""
 
-    def __init__(self) -> None:
-        self._scopes: OrderedDict[str, Scopes] = OrderedDict()
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._scopes: OrderedDict[str, Scopes] = OrderedDict()  # silent for longest first
+        self._called: dict[str, float] = {}
+        self._clock = clock
+        self._timer: Timer | None = None
         self._guard = Lock()
 
     def scopes(self, request: gr.Request | None, scope: str = "") -> Scopes:
@@ -33,6 +38,7 @@ class Callers:
         named, or some are kept already. Plain HTTP calls get a session of their own each time."""
         session = request.session_hash if request is not None else None
         with self._guard:
+            self._forget()
             found = self._scopes.get(session or "")
             if found is None:
                 found = Scopes()
@@ -41,13 +47,46 @@ class Callers:
                     self._scopes[session] = found
             else:
                 self._scopes.move_to_end(session or "")
+            if session in self._scopes:
+                self._called[session] = self._clock()
+                self._wait()
         return found
+
+    def sessions(self) -> list[str]:
+        """Those that something is kept of, silent for longest first."""
+        with self._guard:
+            self._forget()
+            return list(self._scopes)
+
+    def _forget(self) -> None:
+        """Whoever was silent for too long."""
+        before = self._clock() - FORGOTTEN_AFTER
+        for session in [s for s, called in self._called.items() if called <= before]:
+            self._drop(session)
+
+    def _drop(self, session: str) -> None:
+        del self._scopes[session], self._called[session]
+
+    def _wait(self) -> None:
+        """Until the next one has to be forgotten, should nobody call before."""
+        if self._timer is not None or not self._called:
+            return
+        left = min(self._called.values()) + FORGOTTEN_AFTER - self._clock()
+        self._timer = Timer(max(left, 1.0), self._due)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _due(self) -> None:
+        with self._guard:
+            self._timer = None
+            self._forget()
+            self._wait()
 
     def _make_room(self) -> None:
         """For one more: whoever keeps nothing goes first, then whoever was silent for longest."""
         while len(self._scopes) >= MOST_CALLERS:
             empty = (session for session, kept in self._scopes.items() if not kept.names())
-            del self._scopes[next(empty, next(iter(self._scopes)))]
+            self._drop(next(empty, next(iter(self._scopes))))
 
 
 def scope_name(scope: Any) -> str:

@@ -32,13 +32,23 @@ def zero_gpu() -> bool:
     return wanted and find_spec("spaces") is not None
 
 
-def lent(job: jobs.Job | jobs.ProbeJob) -> Generator[Event | Exception, None, None]:
+@dataclass(frozen=True)
+class Bug:
+    """A fault of specviz in a worker; ``name`` of its class, as what was raised may not travel."""
+
+    name: str
+
+
+def lent(job: jobs.Job | jobs.ProbeJob) -> Generator[Event | Exception | Bug, None, None]:
     """``jobs.run`` as a worker that was forked for it runs it: what is wrong with a job comes out
     as the last item, because of what is raised there only the name of its class arrives."""
     try:
         yield from jobs.run(job)
     except (InputError, TraceError) as error:
         yield error
+    except Exception as error:  # its traceback is only here
+        LOG.error("a worker failed", exc_info=error)
+        yield Bug(type(error).__name__)
 
 
 @dataclass(frozen=True)
@@ -86,8 +96,10 @@ def _limited(decode: Decode, limits: Limits) -> Decode:
     return limited
 
 
-def _raised(found: Iterator[Event | Exception]) -> Iterator[Event]:
+def _raised(found: Iterator[Event | Exception | Bug]) -> Iterator[Event]:
     for item in found:
+        if isinstance(item, Bug):
+            raise RuntimeError(f"a worker failed with {item.name}; its traceback is in the log")
         if isinstance(item, Exception):
             raise item
         yield item

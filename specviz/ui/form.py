@@ -13,6 +13,7 @@ import gradio as gr
 from specviz.catalog import sentence, text
 from specviz.drafters import DRAFTERS, Knob, knobs_of
 from specviz.jobs import Job
+from specviz.limits import NONE
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.ui.blocks import plain
@@ -178,7 +179,7 @@ def build_form(lang: str, door: Door | None = None) -> tuple[Form, gr.Button]:
     about = gr.Markdown(summary(default, lang), elem_classes="sv-about")
     model = _model(lang)
     with gr.Tabs():
-        prompt_tab, prompt, pictures = _prompt(lang)
+        prompt_tab, prompt, pictures = _prompt(lang, (door.limits if door else NONE).file_mb)
         document = document_tab(lang)
     run = gr.Button(text("ui.run", lang), variant="primary", elem_id="run")
     quota = plain(elem_id="quota")
@@ -241,7 +242,7 @@ def _model(lang: str) -> gr.Dropdown:
     return model
 
 
-def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox, PictureField]:
+def _prompt(lang: str, most: int) -> tuple[gr.Tab, gr.Textbox, PictureField]:
     """Put the tab of a prompt, and of pictures with it, into the tabs that are open now."""
     with gr.Tab(text("ui.form.prompt", lang), elem_id="prompt-tab") as tab:
         prompt = gr.Textbox(
@@ -253,7 +254,7 @@ def _prompt(lang: str) -> tuple[gr.Tab, gr.Textbox, PictureField]:
             placeholder=text("ui.form.prompt.hint", lang),
             elem_id="prompt",
         )
-        pictures = picture_field(first_model(), lang)
+        pictures = picture_field(first_model(), lang, most)
     return tab, prompt, pictures
 
 

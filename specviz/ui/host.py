@@ -20,7 +20,7 @@ SPACE = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def hardware_line(lang: str = "en") -> str:
-    """What runs are made on, in which numbers, and what suits it; asks no torch."""
+    """What the machine has, which is certain without torch; what a run used is in its trace."""
     if zero_gpu():
         return text("ui.host.zero", lang)
     gpu = gpu_name()
@@ -30,7 +30,9 @@ def hardware_line(lang: str = "en") -> str:
 
 
 def gpu_name() -> str:
-    """The first NVIDIA GPU as its driver names it, empty where there is none."""
+    """The first NVIDIA GPU as its driver names it, empty where none may be used."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
+        return ""
     for file in sorted(GPUS.glob("*/information")) if GPUS.is_dir() else ():
         for line in file.read_text("utf-8", errors="replace").splitlines():
             if line.startswith("Model:"):

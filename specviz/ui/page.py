@@ -100,7 +100,7 @@ def build(recorded: tuple[Example, ...] | None = None) -> gr.Blocks:
         page.unload(actions.close_page)  # called for every page, so said once
         callers = Callers()
         events.api(
-            generate(actions.decode, callers), api_name="generate",
+            generate(actions.decode, callers, made.door.limits), api_name="generate",
             api_description=text("ui.api"), **DEVICE,
         )  # fmt: skip
         events.api(

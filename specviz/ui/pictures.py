@@ -14,7 +14,7 @@ import gradio as gr
 from specviz.catalog import sentence, text
 from specviz.models import registry
 from specviz.models.base import MOST_PICTURES, InputError
-from specviz.pictures import BYTES, open_picture
+from specviz.pictures import open_picture
 from specviz.ui.address import shortened
 from specviz.ui.given import Given, given
 from specviz.ui.samples import Sample, samples
@@ -87,6 +87,7 @@ class PictureField:
     add: gr.UploadButton
     samples: gr.HTML
     lang: str
+    most: int  # MB of a file
 
     def wire(
         self, visit: gr.State, model: gr.Dropdown, prompt: gr.Textbox, at_once: dict[str, Any]
@@ -196,7 +197,7 @@ class PictureField:
             return self.value(visit, which), which
         if asked == "large":  # told here, because these files never arrive
             name = shortened(str(event._data.get("name")))
-            visit.refused = text("ui.pictures.large", self.lang, name=name, most=BYTES >> 20)
+            visit.refused = text("ui.pictures.large", self.lang, name=name, most=self.most)
             wrong, visit.refused = visit.refused, visit.refused if which else ""
             return self.value(visit, model, wrong), KEEP
         if asked == "anew":
@@ -242,10 +243,10 @@ class PictureField:
         return self.value(visit, model), opened
 
 
-def picture_field(model: str, lang: str) -> PictureField:
-    """Put the field into the tab that is open now."""
+def picture_field(model: str, lang: str, most: int) -> PictureField:
+    """Put the field into the tab that is open now; ``most``: MB of a file."""
     labels = {name: text(f"ui.pictures.{name}", lang) for name in ("remove", "replace", "anew")}
-    catcher("pictures-catcher")
+    catcher("pictures-catcher", most)
     with gr.Accordion(
         text("ui.pictures", lang), open=bool(sees(model)), elem_id="pictures"
     ) as box:
@@ -256,7 +257,7 @@ def picture_field(model: str, lang: str) -> PictureField:
                 elem_id="pictures-add",
             )  # fmt: skip
         row = sample_row(lang, "samples")
-    field = PictureField(box, held, add, row, lang)
+    field = PictureField(box, held, add, row, lang, most)
     held.value = field.value(Visit(), model)
     return field
 

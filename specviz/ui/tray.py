@@ -11,15 +11,14 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import text
-from specviz.pictures import BYTES
 from specviz.ui.blocks import script
 
 _FIELD = "const field = () => document.querySelector('#pictures-add-row input[type=file]');"
 
 
-def catcher(elem_id: str) -> gr.HTML:
+def catcher(elem_id: str, most: int) -> gr.HTML:
     """Nothing to see: files that are pasted into the form, or dropped on the prompt, go the way of
-    those that are chosen, so that the server gets them as they are."""
+    those that are chosen, so that the server gets them as they are. ``most``: MB of a file."""
     return gr.HTML(
         "",
         html_template="<span hidden></span>",
@@ -77,7 +76,7 @@ def catcher(elem_id: str) -> gr.HTML:
               if (files.length) give(files);
             });
             const show = () => {};
-            """.replace("LARGEST", str(BYTES))
+            """.replace("LARGEST", str(most << 20))
         ),
         elem_id=elem_id,
     )
