@@ -2,6 +2,9 @@
 import { layout } from "../layout.js";
 
 export const PAD = 12;
+
+/** How many px at the right edge fade where the tree goes on behind it; see `.beyond.right`. */
+export const faded = (player) => (player.projector ? 72 : 56);
 const LOW = 240; // px
 const MOST = 400; // layouts kept: they are small, but a run may have thousands of steps
 
@@ -42,12 +45,15 @@ export class Placing {
         const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines, dense };
         made.story = story(tree, made.boxes);
         // However large the tree: where it came from and where it went are seen at once.
-        if (!phone)
+        if (!phone) {
+          // What is cut off fades out at the edge, and the story must not.
+          const cut = made.w * made.scale > stage.width ? faded(this.player) - PAD : 0;
           made.scale = Math.min(
             made.scale,
-            stage.width / made.story.w,
+            (stage.width - cut) / made.story.w,
             stage.height / made.story.h,
           );
+        }
         return made;
       };
       found = place(1);

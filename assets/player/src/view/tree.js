@@ -5,7 +5,7 @@ import { Chips } from "./chip.js";
 import { Beyond } from "./beyond.js";
 import { h, put, s, text } from "./dom.js";
 import { Pan } from "./pan.js";
-import { PAD, Placing } from "./placing.js";
+import { faded, PAD, Placing } from "./placing.js";
 
 const MARKS = { accepted: "✓", refused: "✗", passed: "–", discarded: "∅" };
 const STATES = ["accepted", "refused", "passed", "bonus", "unreached", "discarded"];
@@ -204,7 +204,10 @@ export class Tree {
     let x =
       w <= width - 2 * PAD
         ? Math.min((width - w) / 2, width * 0.12)
-        : along(width, w, at.x + at.w / 2);
+        : Math.min(
+            along(width, w, at.x + at.w / 2),
+            Math.max(PAD - at.x * k, width - faded(this.player) - (at.x + at.w) * k),
+          );
     let y = along(height, tall, at.y + at.h / 2);
     if (this.player.narrow) {
       x = PAD;
