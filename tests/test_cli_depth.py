@@ -40,6 +40,24 @@ def test_two_runs_are_written_side_by_side(
     assert ".html" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("unsound", [None, 0, 1])
+def test_two_runs_are_audited_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unsound: int | None
+) -> None:
+    decoders = ("recap", "prompt_lookup")
+    paths = [tmp_path / f"{name}.jsonl" for name in decoders]
+    runs = [recorded("toy", name, path) for name, path in zip(decoders, paths, strict=True)]
+    wrong = None if unsound is None else runs[unsound].events
+    monkeypatch.setattr(
+        "specviz.cli.compare.audit", lambda trace: ("wrong",) if trace.events == wrong else ()
+    )
+    page = tmp_path / "two.html"
+    assert cli.main(["compare", *map(str, paths), "--html", str(page)]) == 0
+    found = re.search(r'<script type="application/json" id="run">(.*?)</script>', page.read_text())
+    assert found is not None
+    assert json.loads(found[1])["payload"]["audited"] is (unsound is None)
+
+
 @pytest.fixture
 def label(known: Callable[[ToyModel], str]) -> str:
     return known(deep_rhyme())

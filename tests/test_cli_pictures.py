@@ -189,3 +189,20 @@ def test_whatif_repeats_a_run_with_its_picture(
     assert cli.main(["whatif", str(first), "--knob", "nodes=3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["knobs"] == {"nodes": "3"} and found["control"] == []
+
+
+def test_two_runs_side_by_side_are_written_with_a_warning_of_their_pictures(
+    red: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b, plain = (tmp_path / f"{name}.jsonl.gz" for name in ("a", "b", "plain"))
+    asked = ("--model", "toy-signs", "--image", red, "--prompt", "What is it?")
+    for out, decoder in ((a, "recap"), (b, "prompt_lookup")):
+        assert run(*asked, "--decoder", decoder, "-o", out) == 0
+    assert run("--model", "toy", "--prompt", "This is the cow", "-o", plain) == 0
+    capsys.readouterr()
+    page = tmp_path / "two.html"
+    warning = "The file holds the picture of the prompt, too: look before you share it."
+    assert cli.main(["compare", str(a), str(b), "--html", str(page)]) == 0
+    assert warning in capsys.readouterr().err.splitlines(), "one picture, though two runs have it"
+    assert cli.main(["compare", str(plain), str(plain), "--html", str(page)]) == 0
+    assert capsys.readouterr().err == ""

@@ -284,8 +284,8 @@ def test_what_a_day_allows_stands_beside_run(
     first = form.asks(Visit(), *values)
     assert first == (
         "A run asks for 24 s of GPU, which ZeroGPU may count as 36 s. What a day then allows: 3 "
-        "such runs without an account, 8 with one, 66 with PRO (2, 5 and 40 minutes). Recorded runs "
-        "need none."
+        "such runs without an account, 8 with one, 66 with PRO (2, 5 and 40 minutes). Recorded "
+        "runs need none."
     )
     assert russian.asks(Visit(), *values).startswith(
         "Прогон запросит 24 с GPU, ZeroGPU может засчитать их как 36 с."

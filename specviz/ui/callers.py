@@ -47,7 +47,7 @@ class Callers:
                     self._scopes[session] = found
             else:
                 self._scopes.move_to_end(session or "")
-            if session in self._scopes:
+            if session and session in self._scopes:
                 self._called[session] = self._clock()
                 self._wait()
         return found
