@@ -72,7 +72,7 @@ def test_the_slower_file_of_an_earlier_click_is_not_shown(
     page = open_page(address + "?trace=sign&step=2&lang=en")
     shows(page, "sign", 2)
     held: list[Route] = []
-    page.route("**/traces/stones.js", held.append)
+    page.route("**/traces/stones.js", lambda route: held.append(route))
     page.locator("#gallery .card[data-name=stones]").click()
     page.locator("#gallery .card[data-name=lookup]").click()
     shows(page, "lookup")
