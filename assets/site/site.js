@@ -44,6 +44,7 @@
   let stage = null;
   let place = { name: "", step: null, lesson: null };
   let timer = 0;
+  let turn = 0; // of what was asked for: a slower file of an earlier turn is not shown
 
   const say = (key, values = {}) =>
     (words.site[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
@@ -78,6 +79,8 @@
     return `?${found}`;
   };
 
+  const address = (at) => new URL(query(at), location.href.split(/[?#]/)[0]).href;
+
   /** Write the place into the address: a reload, and a copied address, lead back to it. */
   function write(how = "replaceState") {
     clearTimeout(timer);
@@ -106,13 +109,15 @@
 
   /** Show a run at a step (a text, counted from 1; null: an instructive one). */
   async function show(name, step, how) {
+    const mine = ++turn;
     let payload;
     try {
       payload = await ofTrace(name);
     } catch {
-      tell(say("site.error.lost"));
+      if (mine === turn) tell(say("site.error.lost"));
       return;
     }
+    if (mine !== turn) return;
     const steps = payload.events.filter((e) => e.type === "step" && (e.role ?? "decoder") === "decoder").length;
     const whole = /^\d{1,9}$/.test(step ?? "") && Number(step) >= 1;
     if (step && !whole) tell(say("site.error.step", { steps }));
@@ -132,22 +137,26 @@
   }
 
   async function begin(name, stop) {
+    const mine = ++turn;
     try {
       const lesson = await fetched(`lesson ${name}.${lang}`, `lessons/${name}.${lang}.js`);
+      if (mine !== turn) return;
       stage.startLesson?.(lesson, Number.isInteger(stop) && stop > 0 ? stop : 1);
     } catch {
-      tell(say("site.error.lesson", { name: name.slice(0, 80) }));
+      if (mine === turn) tell(say("site.error.lesson", { name: name.slice(0, 80) }));
     }
   }
 
   async function open(how) {
     const wish = read();
+    const mine = ++turn;
     tell("");
     if (wish.lang !== lang || !words) await speak(wish.lang);
+    if (mine !== turn) return;
     const known = wish.name === null || presets.includes(wish.name);
     if (!known) tell(say("site.error.example", { name: wish.name.slice(0, 80) }));
     await show(known && wish.name ? wish.name : presets[0], known ? wish.step : null, how);
-    if (wish.lesson) await begin(wish.lesson, wish.stop);
+    if (wish.lesson && turn === mine + 1) await begin(wish.lesson, wish.stop);
   }
 
   /** Another language: every word changes, the place does not. */
@@ -248,7 +257,8 @@
         place = { ...place, lesson };
         timer ||= setTimeout(write, THROTTLE);
       },
-      linkTo: (name, step) => new URL(query({ name, step }), location.href.split(/[?#]/)[0]).href,
+      linkTo: (name, step) => address({ name, step }),
+      lessonLink: (lesson, stop) => address({ lesson: { lesson, stop } }),
     });
     byId("player").specviz = stage;
     await open("replaceState");

@@ -68,7 +68,6 @@ def build_below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     )
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},
-        {name: text(f"ui.link.{name}", lang) for name in ("copy", "copied")},
         answers.make_file,
         elem_id="takeaway",
     )

@@ -170,11 +170,8 @@ def gallery(value: str, opening: str, elem_id: str | None = None) -> gr.HTML:
     )
 
 
-def takeaway(
-    labels: dict[str, str], link: dict[str, str], make: Answer, elem_id: str
-) -> gr.HTML:
-    """Download buttons for the run whose id is the value; files are made when asked for. An
-    example can also be linked to, at the step that the player shows.
+def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
+    """Download buttons for the run whose id is the value; files are made when asked for.
 
     ``make([run_id, kind])`` returns name, media type and bytes in base64, or None.
     """
@@ -183,22 +180,14 @@ def takeaway(
 
     buttons = "".join(
         f'<button type="button" class="sv-button" data-kind="{kind}" disabled></button>'
-        for kind in (*labels, "link")
+        for kind in labels
     )
     return gr.HTML(
         "",
         html_template=f'<div class="sv-takeaway">{buttons}</div>',
         js_on_load=script(
             """
-            const labels = LABELS, link = LINK;
-            const copy = async (button) => {
-              const player = [...document.querySelectorAll('#player *')].find((e) => e.specviz);
-              const url = new URL(location.origin + location.pathname);
-              url.searchParams.set('trace', props.value.slice('example-'.length));
-              url.searchParams.set('step', player.specviz.state().step + 1);
-              await navigator.clipboard.writeText(url.href);
-              button.textContent = link.copied;
-            };
+            const labels = LABELS;
             const save = async (kind) => {
               const file = await server.make_file(props.value, kind);
               if (!file) return;
@@ -211,16 +200,13 @@ def takeaway(
             };
             const show = () => {
               for (const button of element.querySelectorAll('button')) {
-                const { kind } = button.dataset, linked = kind === 'link';
-                button.textContent = linked ? link.copy : labels[kind];
+                const { kind } = button.dataset;
+                button.textContent = labels[kind];
                 button.disabled = !props.value;
-                button.onclick = () => (linked ? copy(button) : save(kind));
-                // Only examples are for everybody; the clipboard needs a secure page.
-                const shared = (props.value ?? '').startsWith('example-');
-                button.hidden = linked && !(shared && navigator.clipboard);
+                button.onclick = () => save(kind);
               }
             };
-            """.replace("LABELS", json.dumps(labels)).replace("LINK", json.dumps(link))
+            """.replace("LABELS", json.dumps(labels))
         ),
         server_functions=[make_file],
         elem_id=elem_id,
@@ -249,10 +235,8 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
               onState: place.onState,
               linkTo: place.linkTo,
               saveHtml: () => document.querySelector('#takeaway [data-kind=html]')?.click(),
-              onOpen: (example) => {
-                const cards = [...document.querySelectorAll('#gallery .sv-card')];
-                cards.find((card) => card.dataset.name === example)?.click();
-              },
+              lessonLink: place.lessonLink,
+              onOpen: place.open,
               onLesson: place.onLesson,
             });
             addEventListener('popstate', () => place.back(stage));

@@ -56,7 +56,7 @@ def language_links(lang: str, elem_id: str) -> gr.HTML:
                     url.searchParams.set(name, value);
                 } else if (recorded) {
                   url.searchParams.set('trace', run.slice('example-'.length));
-                  url.searchParams.set('step', step + 1);
+                  url.searchParams.set('step', Math.max(0, step) + 1);
                 }
                 link.href = url.href;
                 link.target = recorded || !run ? '' : '_blank';

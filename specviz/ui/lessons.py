@@ -86,7 +86,9 @@ const show = () => {
       button.append(line);
     }
     button.addEventListener('click', () => {
-      begin(card.name, 1);
+      // The way back to a lesson says at which stop it was.
+      begin(card.name, Number(button.dataset.stop) || 1);
+      delete button.dataset.stop;
       document.querySelector('.sv-top')?.scrollIntoView({ block: 'start' });
     });
     item.append(button);

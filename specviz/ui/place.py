@@ -1,7 +1,7 @@
 """The page's address follows the recorded run and the step that are shown, or a lesson's stop.
 
 A reload, the Back button and a copied link lead to the same place. A run of one's own lives in its
-tab alone, so beside it the address names no run.
+tab alone, so beside it the address names no run; the entry of the tab's history remembers it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ _SCRIPT = """
 const follow = () => {
   const HUB = 'https://huggingface.co', SPACE = NAME, PAUSE = 400;
   const framed = window.parent !== window;
-  let shown = null, lesson = null, wanted = null, returning = false, timer = 0;
+  let shown = null, lesson = null, wanted = null, opening = '', timer = 0;
+  let picked = false, moving = false;
+  const returning = new Set();  // runs that Back or Forward asked for and that are not there yet
   const preset = (run) => (run.startsWith('example-') ? run.slice('example-'.length) : '');
+  const isOwn = (card) => card.dataset.name.startsWith('own-');
+  const runOf = (card) =>
+    isOwn(card) ? card.dataset.name.slice('own-'.length) : 'example-' + card.dataset.name;
   const aimed = (url, name, step, at = null) => {
     const wanted = { trace: name, step: name && step, lesson: at?.lesson, stop: at?.stop };
     for (const [key, value] of Object.entries(wanted))
@@ -28,9 +33,9 @@ const follow = () => {
     timer = 0;
     const name = lesson ? '' : preset(shown.run);
     const url = aimed(new URL(location), name, shown.step, lesson);
-    if (url.href === location.href) return;
+    if (url.href === location.href && history.state?.specviz === shown.run) return;
     // Whatever the framework keeps with an entry of the history stays with it.
-    history[how](history.state, '', url);
+    history[how]({ ...history.state, specviz: shown.run }, '', url);
     // A Space stands in a frame: the address that a reader sees is that of the page around it.
     if (!framed || !SPACE) return;
     const outer = new URLSearchParams(url.search);
@@ -42,44 +47,88 @@ const follow = () => {
     const before = shown?.run;
     shown = { run, step: Math.max(0, step) + 1 };
     // Where the page opened is what the address already says, or says without a word.
-    if (before === undefined) return;
-    if (before !== run && !returning && !lesson) write('pushState');
-    else timer ||= setTimeout(write, PAUSE, 'replaceState');
-    if (before !== run) returning = false;
+    if (before === undefined) {
+      history.replaceState({ ...history.state, specviz: run }, '', location);
+      return;
+    }
+    const asked = returning.delete(run) || opening === run;
+    if (opening === run) opening = '';
+    if (before === run || asked) timer ||= setTimeout(write, PAUSE, 'replaceState');
+    else if (lesson) picked = true;
+    else {
+      returning.clear();
+      wanted = null;
+      write('pushState');
+    }
+  };
+  /** A lesson asks for the recording of its stop; false where it cannot be opened now. */
+  const open = (example) => {
+    const cards = [...document.querySelectorAll('#gallery .sv-card')];
+    const card = cards.find((each) => each.dataset.name === example);
+    if (!card || card.disabled) return false;
+    opening = runOf(card);
+    card.click();
+    return true;
   };
   /** A lesson stands at another stop, {lesson, stop}, or was left, null. */
   const onLesson = (at) => {
     lesson = at;
-    if (shown) write('replaceState');
+    // Who picks a card in the middle of a lesson finds the lesson behind it.
+    if (shown && !moving) write(at === null && picked ? 'pushState' : 'replaceState');
+    picked = false;
   };
   // A link names the page that a reader sees, not the frame inside it.
-  const linkTo = (name, step) => {
+  const linkTo = (name, step, at = null) => {
     const outer = framed && SPACE ? `${HUB}/spaces/${SPACE}` : location.origin + location.pathname;
-    const url = aimed(new URL(outer), name, step), lang = document.documentElement.lang;
+    const url = aimed(new URL(outer), name, step, at), lang = document.documentElement.lang;
     if (framed && SPACE && lang && lang !== 'en') url.searchParams.set('lang', lang);
     return url.href;
   };
-  /** Where Back or Forward leads: the same run at another step, or the card of another one. */
+  const lessonLink = (name, stop) => linkTo('', 0, { lesson: name, stop });
+  /** Where Back or Forward leads: a lesson, the same run at another step, or another card. */
   const back = (stage) => {
     const query = new URL(location).searchParams;
+    const begins = [...document.querySelectorAll('#lessons [data-lesson]')]
+      .find((each) => each.dataset.lesson === query.get('lesson'));
+    if (!begins) {
+      moving = true;
+      stage.leaveLesson();
+      moving = false;
+    }
+    // What waits to be written belongs to the entry that was left.
+    clearTimeout(timer);
+    timer = 0;
+    if (begins) {
+      begins.dataset.stop = query.get('stop') ?? '';
+      begins.click();
+      return;
+    }
     const name = query.get('trace'), step = query.get('step');
     const at = /^\\d{1,9}$/.test(step ?? '') ? Number(step) - 1 : null;
-    if (shown && name === preset(shown.run)) {
+    const cards = [...document.querySelectorAll('#gallery .sv-card')];
+    let run = name ? 'example-' + name : history.state?.specviz;
+    let card = cards.find((each) => runOf(each) === run);
+    if (!card && !name && run !== shown?.run) {
+      // The run that is shown may be the one asked for, under another id since it knows more.
+      if (run && !preset(run) && shown && !preset(shown.run)) return;
+      card = cards.find((each) => !isOwn(each));
+      run = card && runOf(card);
+    }
+    if (shown && run === shown.run) {
       if (at !== null) stage.seekStep(at);
       return;
     }
-    const cards = [...document.querySelectorAll('#gallery button')];
-    const card = name ? cards.find((each) => each.dataset.name === name) : cards[0];
     if (!card || card.disabled) return;
-    returning = true;
-    wanted = at;
+    returning.add(run);
+    wanted = { run, at };
     card.click();
   };
   const loaded = (stage) => {
-    if (wanted !== null) stage.seekStep(wanted);
+    if (wanted?.run !== stage.state().run) return;
+    if (wanted.at !== null) stage.seekStep(wanted.at);
     wanted = null;
   };
-  return { onState, onLesson, linkTo, back, loaded };
+  return { onState, onLesson, open, linkTo, lessonLink, back, loaded };
 };
 """
 

@@ -39,6 +39,15 @@ def test_an_address_that_asks_for_a_language_gets_it_with_run_and_step(enter: En
     assert figures.inner_text().endswith("✓ тот же текст")
 
 
+def test_the_link_before_the_first_step_names_the_first(enter: Enter) -> None:
+    visitor = enter("?trace=odd&step=4")
+    visitor.page.locator("section.sv").press("Home")
+    visitor.wait(f"{STATE}.step === -1")
+    link = visitor.page.locator("#language a")
+    link.dispatch_event("pointerdown")
+    assert (link.get_attribute("href") or "").endswith("/ru?trace=odd&step=1")
+
+
 def test_the_link_switches_mid_play_and_keeps_run_and_step(enter: Enter) -> None:
     visitor = enter("?trace=odd&step=4")
     assert labels(visitor)[1:] == ("Ask your own: text or picture", "Русский")

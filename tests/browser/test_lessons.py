@@ -22,7 +22,11 @@ const data = JSON.parse(document.getElementById('data').textContent);
 window.opened = [];
 window.it = SpecvizPlayer.mount(document.getElementById('player'), {
   strings: data.strings.en, lang: 'en',
-  onOpen: (name) => { opened.push(name); setTimeout(() => it.load(data.runs[name]), 50); },
+  onOpen: (name) => {
+    if (window.busy) return false;
+    opened.push(name);
+    setTimeout(() => it.load(data.runs[name]), 50);
+  },
   onLesson: (place) => { window.told = place; },
 });
 window.root = document.getElementById('player').shadowRoot;
@@ -175,6 +179,22 @@ def test_a_stop_on_another_recording_opens_it(host: Callable[..., Page]) -> None
     assert page.evaluate("it.state().lesson") is None
 
 
+def test_a_recording_that_cannot_be_opened_now_is_said_and_asked_for_again(
+    host: Callable[..., Page],
+) -> None:
+    page = host("memories", reduced_motion="reduce")
+    page.evaluate("window.busy = true; it.startLesson(data.lesson, 4)")
+    assert phase(page) == "away"
+    assert page.locator(".lesson .told").inner_text() == (
+        "The recording of this stop cannot be opened while a run is under way. "
+        "Wait until it ends, or stop it."
+    )
+    page.evaluate("window.busy = false")
+    page.get_by_role("button", name="Try again").click()
+    until(page, "ask")
+    assert page.evaluate("opened") == ["list"]
+
+
 def test_another_language_keeps_the_stop_and_the_prediction(host: Callable[..., Page]) -> None:
     page = host("speculation", reduced_motion="reduce")
     page.evaluate("it.startLesson(data.lesson, 4)")
@@ -229,9 +249,11 @@ def test_the_exported_file_begins_at_the_stop_that_is_asked_for(
     path = tmp_path / "lesson.html"
     trace = lessons.example("list")
     path.write_text(player.export_html(trace, lesson=plan("speculation")), "utf-8")
-    page = open_page(path.as_uri() + "?stop=3", offline=True)
+    page = open_page(path.as_uri() + "?stop=3&__sign=secret", offline=True)
     assert page.locator(".question").inner_text() == "15 guesses: how many will be accepted?"
     assert page.locator(".dot[aria-current=step]").inner_text() == "3"
+    link = page.locator(".lesson .link").get_attribute("href") or ""
+    assert link.endswith("lesson.html?stop=3&lesson=speculation&lang=en")
 
 
 # On the page
@@ -285,6 +307,30 @@ def test_a_card_begins_a_lesson_and_its_stops_open_their_runs(
     ) == "tea"  # fmt: skip
     visitor.page.keyboard.press("Escape")
     visitor.wait("location.search.startsWith('?trace=tea&step=')")
+
+
+def test_back_from_a_picked_card_leads_into_the_lesson_and_out_of_it(
+    visit: Callable[[str], Visitor],
+) -> None:
+    visitor = visit("?trace=stones&__sign=secret")
+    page = visitor.page
+    page.click(".sv-card[data-name=lookup]")
+    visitor.wait("location.search.includes('trace=lookup')")
+    page.click("#lessons [data-lesson=memories]")
+    lesson_is(visitor, "memories", 1)
+    visitor.wait(f"{STATE}.run === 'example-tea'")
+    page.locator(".lesson .dot").nth(2).click()
+    visitor.wait("location.search.includes('lesson=memories&stop=3')")
+    link = page.locator(".lesson .link").get_attribute("href") or ""
+    assert link.endswith("/?lesson=memories&stop=3")
+    page.click(".sv-card[data-name=sign]")
+    visitor.wait("location.search.includes('trace=sign') && !location.search.includes('lesson')")
+    page.go_back()
+    lesson_is(visitor, "memories", 3)
+    visitor.wait(f"{STATE}.run === 'example-tea' && location.search.includes('stop=3')")
+    page.go_back()
+    visitor.wait(f"{STATE}.run === 'example-stones' && {STATE}.lesson === null")
+    assert "trace=stones" in page.url
 
 
 def test_an_unknown_lesson_is_said(visit: Callable[[str], Visitor]) -> None:

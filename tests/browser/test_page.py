@@ -74,12 +74,6 @@ def test_an_example_is_clicked_and_plays_without_weights(
     visitor.page.get_by_role("button", name="Play").click()
     visitor.wait(f"{STATE}.time > {before + 1}")
     assert card.get_attribute("aria-pressed") == "true"
-    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visitor.page.evaluate(f"{PLAYER}.seekStep(6)")
-    visitor.page.click("#takeaway button[data-kind=link]")
-    visitor.page.get_by_text("Link copied").wait_for()
-    link = visitor.page.evaluate("navigator.clipboard.readText()")
-    assert link.endswith("/?trace=odd&step=7")
     visitor.page.click(".sv-card[data-name=gone]")
     assert visitor.said("error") == "This is not a trace file, a line is not JSON: choose a file that specviz wrote."
     assert visitor.state()["run"] == "example-odd"

@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from specviz import catalog, site
 
@@ -64,6 +64,24 @@ def test_gallery_deep_link_back_and_reload(open_page: Callable[..., Page], addre
     shows(page, "stones", 3)
     page.reload()
     shows(page, "stones", 3)
+
+
+def test_the_slower_file_of_an_earlier_click_is_not_shown(
+    open_page: Callable[..., Page], address: str
+) -> None:
+    page = open_page(address + "?trace=sign&step=2&lang=en")
+    shows(page, "sign", 2)
+    held: list[Route] = []
+    page.route("**/traces/stones.js", lambda route: held.append(route))
+    page.locator("#gallery .card[data-name=stones]").click()
+    page.locator("#gallery .card[data-name=lookup]").click()
+    shows(page, "lookup")
+    with page.expect_event("requestfinished"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    shows(page, "lookup")
+    assert query(page).startswith("?trace=lookup&step=")
+    assert page.locator("#gallery .card[aria-current]").get_attribute("data-name") == "lookup"
 
 
 def test_the_language_changes_and_the_place_stays(

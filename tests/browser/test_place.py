@@ -51,3 +51,22 @@ def test_a_run_of_ones_own_has_no_address(visitor: Visitor) -> None:
     with page.expect_download() as download:
         menu.locator("[data-act=json]").click()
     assert download.value.suggested_filename.endswith("-rejects.json")
+
+
+def test_back_leads_over_a_run_of_ones_own(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.fill("quick", "one two", 8)
+    visitor.to_end()
+    own = visitor.state()["run"]
+    assert "trace" not in asked(visitor)
+    # The first page says nothing in its address; the newest card is then the run of one's own.
+    page.go_back()
+    visitor.wait(f"{STATE}.run === 'example-rhyme'")
+    visitor.wait(f"document.querySelector('#gallery button').dataset.name === 'own-{own}'")
+    page.go_forward()
+    visitor.wait(f"{STATE}.run === '{own}'")
+    page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    page.go_back()
+    visitor.wait(f"{STATE}.run === '{own}'")
+    assert "trace" not in asked(visitor)

@@ -29,7 +29,8 @@ export class Player extends Moves {
     this.onState = hooks.onState ?? null;
     this.linkTo = hooks.linkTo ?? null; // (preset, step from 1) -> the address of a step
     this.saveHtml = hooks.saveHtml ?? null; // hands out the run as one file
-    this.onOpen = hooks.onOpen ?? null; // (example): show another recorded run
+    this.lessonLink = hooks.lessonLink ?? null; // (lesson, stop) -> the address of a stop
+    this.onOpen = hooks.onOpen ?? null; // (example): show another recorded run; false: not now
     this.onLesson = hooks.onLesson ?? null; // ({lesson, stop} or null)
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;

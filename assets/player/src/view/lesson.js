@@ -11,6 +11,7 @@ export class LessonView {
     this.player = player;
     this.course = null;
     this.opened = "";
+    this.refused = false; // the host cannot open the recording of this stop now
     this.voice = h("div", { class: "voice", "aria-live": "polite", "aria-atomic": "true" });
     this.card = h("div", { class: "lesson-card" });
     this.element = h(
@@ -129,7 +130,8 @@ export class LessonView {
     if (phase !== "score" && !this.ready) {
       if (this.opened !== course.stop.example) {
         this.opened = course.stop.example;
-        player.onOpen?.(course.stop.example);
+        this.refused = player.onOpen?.(course.stop.example) === false;
+        if (this.refused) this.opened = "";
       }
     } else if (phase !== "score") {
       this.opened = "";
@@ -233,26 +235,42 @@ export class LessonView {
   /** A link to this stop; pressed, it is copied where that is possible. */
   #link() {
     const { player } = this;
-    const url = new URL(location.href);
-    for (const name of ["trace", "step"]) url.searchParams.delete(name);
     const { lesson, stop } = this.place;
-    const parts = { lesson, stop, lang: player.strings.lang };
-    for (const [name, value] of Object.entries(parts)) url.searchParams.set(name, value);
-    const link = h("a", { class: "link", href: url.href }, this.#say("link"));
+    const address = player.lessonLink?.(lesson, stop) ?? this.#address(lesson, stop);
+    const link = h("a", { class: "link", href: address }, this.#say("link"));
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || !navigator.clipboard) return;
       event.preventDefault();
-      navigator.clipboard.writeText(url.href).then(
+      navigator.clipboard.writeText(address).then(
         () => put(link, this.#say("copied")),
-        () => window.open(url.href, "_blank"),
+        () => window.open(address, "_blank"),
       );
     });
     return link;
   }
 
+  /** The address of a stop where no host makes one: this page's, without what is secret in it. */
+  #address(lesson, stop) {
+    const url = new URL(location.href);
+    // A Space signs its frame's address with parameters that begin like this.
+    for (const name of [...url.searchParams.keys()])
+      if (name.startsWith("__") || ["trace", "step"].includes(name)) url.searchParams.delete(name);
+    const parts = { lesson, stop, lang: this.player.strings.lang };
+    for (const [name, value] of Object.entries(parts)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
   #away() {
     const known = Boolean(this.player.onOpen);
-    return h("p", { class: "told" }, this.#say(known ? "loading" : "locked"));
+    if (!known || !this.refused)
+      return h("p", { class: "told" }, this.#say(known ? "loading" : "locked"));
+    const again = { type: "button", class: "go", onclick: () => this.#arrive() };
+    return h(
+      "div",
+      { class: "lesson-foot" },
+      h("p", { class: "told" }, this.#say("refused")),
+      h("button", again, this.#say("retry")),
+    );
   }
 
   #stop() {
