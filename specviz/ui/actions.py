@@ -173,7 +173,7 @@ class Actions:
         return _message(payload)
 
     def packed_pair(self, visit: Visit, trace: Trace, pair: player.Pair) -> str:
-        """The player's message for two runs beside each other, which together are no recorded run."""
+        """The player's message for two runs side by side, which together are no recorded run."""
         payload = player.payload(
             trace, lang=self.lang, run_id=f"pair {visit.shown}", audited=not audit(trace), pair=pair
         )
