@@ -246,7 +246,8 @@ def test_an_interrupt_leaves_what_was_found(tmp_path: Path) -> None:
     script = (
         "import sys; from specviz.bench.trial import Trial; from specviz.cli import main\n"
         "import os, signal\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it
+        # A shell's job in the background ignores interrupts, and so would this.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def stop(self, row, variant): os.kill(os.getpid(), signal.SIGINT)\n"
         "Trial.equality = stop\n"
         "sys.exit(main(['verify', '--model', 'toy', '--quick', '--out', 'cut']))"
