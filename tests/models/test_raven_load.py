@@ -10,7 +10,7 @@ import transformers
 from safetensors.torch import save_file
 
 from specviz.jobs import Job, run
-from specviz.models import hf_hub, hf_load, registry, room, smollm2, tiny_raven
+from specviz.models import hf_hub, hf_load, registry, room, smollm2, stored, tiny_raven
 from specviz.models.base import InputError, Inputs, Message, Unsupported, finish
 from specviz.models.raven import RavenModel
 from specviz.models.raven_label import Recurrence
@@ -234,6 +234,7 @@ def test_a_hub_model_is_loaded_from_its_snapshot(checkpoint, monkeypatch):
         return str(checkpoint)
 
     fetched(monkeypatch, checkpoint)
+    monkeypatch.setattr(stored, "offline", lambda: False)
     monkeypatch.setattr(hf_hub, "snapshot_download", snapshot)
     monkeypatch.setattr(room, "available", lambda device: 1e12)
     model = registry.load("huginn-0125", dtype="float64")

@@ -14,7 +14,7 @@ from transformers import AutoConfig
 from specviz.decoding import decode
 from specviz.drafters import create
 from specviz.jobs import Job, run
-from specviz.models import registry, room
+from specviz.models import registry, room, stored
 from specviz.models.base import InputError, Message, Unsupported, finish
 from specviz.models.entries import Entry
 from specviz.models.vision import VisionModel
@@ -179,6 +179,7 @@ def test_weights_without_a_label_are_weighed_too():
 
 def test_a_7b_is_not_run_on_a_cpu_unasked(monkeypatch):
     monkeypatch.setattr(room, "_machine", lambda: 9.0)
+    monkeypatch.setattr(stored, "offline", lambda: False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(Unsupported) as caught:
         registry.load("qwen2.5-vl-7b")
@@ -197,6 +198,7 @@ def test_a_7b_is_not_run_on_a_cpu_unasked(monkeypatch):
 def test_nothing_is_fetched_before_a_model_is_loaded(monkeypatch):
     """And without a hub the answer is one sentence."""
     monkeypatch.setattr(room, "_machine", lambda: None)
+    monkeypatch.setattr(stored, "offline", lambda: False)
     for label in ("smolvlm-256m", "smolvlm-500m", "smolvlm-2.2b", "qwen2.5-vl-3b"):
         entry = registry.find(label)
         assert (entry.kind, entry.supports) == ("image", {"tree", "rollback", "image"})
