@@ -58,7 +58,7 @@ def tower(
     minutes: float = 60.0,
     rate: float = 1e-3,
     size: Annotated[int, typer.Option(min=1, help="pictures in a batch")] = 16,
-    pages: Annotated[float, typer.Option(help="share of pictures full of words")] = 0.5,
+    pages: Annotated[float, typer.Option(help="share of pages of words and of signs")] = 0.5,
     drills: Annotated[float, typer.Option(help="share of charts and crowds of figures")] = 0.0,
     seed: int = 1,
     begin: Annotated[

@@ -6,7 +6,7 @@ shipped ones in the folder ``--begin``, if that is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -17,11 +17,12 @@ from specviz.models.base import InputError
 from specviz.training.steps import History, Run, optimizers, train
 from specviz.training.vlm_folder import unshipped
 from specviz.training.vlm_symbols import NUMBER
-from specviz.training.vlm_tower import Reader, batches, look, loss_of
+from specviz.training.vlm_tower import Batch, Reader, batches, look, loss_of
 from specviz.training.workers import Workers
 
 WEIGHTS = "reader.safetensors"
 GLANCE, LOOK = 48, 300
+MEET_STEPS, MEET_RATE = 200, 1e-2  # in which new questions learn alone
 
 
 def hidden(name: str) -> bool:
@@ -63,6 +64,8 @@ def train_tower(
         if workers.rank == 0:
             say(line)
 
+    if begin is not None and history.tokens == 0:
+        meet(reader, stream)
     steppers = optimizers(reader, rate, hidden)
     run = Run(minutes, rate, seed, pause=4.0)
     seen = train(reader, steppers, loss, run, history, keep, tell, workers=workers)
@@ -70,6 +73,22 @@ def train_tower(
     if workers.rank == 0:
         save(reader, out, seen)
         show(reader, LOOK, say)
+
+
+def meet(reader: Reader, stream: Iterator[Batch], steps: int = MEET_STEPS) -> None:
+    """Let the questions of earlier layers, which are not shipped, learn alone what a trained tower
+    knows: asked anew beside it, their first errors would undo it. With several workers each does
+    so by itself, and their gradients meet from then on."""
+    asked = [p for n, p in reader.named_parameters() if not n.startswith(("tower.", "says."))]
+    stepper = torch.optim.AdamW(asked, lr=MEET_RATE, weight_decay=0.0)
+    for step in range(steps):
+        for group in stepper.param_groups:
+            group["lr"] = MEET_RATE * (1 - step / steps)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = loss_of(reader, next(stream), still=True)
+        found.backward()  # type: ignore[no-untyped-call]
+        stepper.step()
+        reader.zero_grad()
 
 
 def show(reader: Reader, count: int, say: Callable[[str], None]) -> None:

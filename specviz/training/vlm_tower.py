@@ -93,9 +93,10 @@ class Reader(nn.Module):
         with torch.no_grad():  # so that attention can look a few cells aside from the start
             self.tower.embeddings.position_embedding.weight.copy_(_waves())
 
-    def forward(self, pixels: Tensor) -> Said:
-        """What is read off pictures [b, 3, 256, 256]."""
-        states = self.tower(pixel_values=pixels, output_hidden_states=True).hidden_states
+    def forward(self, pixels: Tensor, still: bool = False) -> Said:
+        """What is read off pictures [b, 3, 256, 256]; ``still``: the tower learns nothing."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not still):
+            states = self.tower(pixel_values=pixels, output_hidden_states=True).hidden_states
         return Said(
             # The projector of LLaVA reads the last layer before its norm.
             self.says(states[-1])[..., : len(SYMBOLS)].float(),
@@ -118,9 +119,10 @@ def _waves() -> Tensor:
     return 0.5 * torch.cat(parts, dim=1)
 
 
-def loss_of(reader: Reader, batch: Batch) -> Tensor:
-    """Mean over cells, in nats, of what is said, and of what earlier layers are asked for."""
-    said = reader(batch.pixels)
+def loss_of(reader: Reader, batch: Batch, still: bool = False) -> Tensor:
+    """Mean over cells, in nats, of what is said, and of what earlier layers are asked for; see
+    ``Reader.forward``."""
+    said = reader(batch.pixels, still)
     told = batch.symbols.reshape(-1)
     spoken = told >= 0
     weight = torch.where(spoken, 1.0, EMPTY_WEIGHT)
@@ -183,8 +185,8 @@ def targets(made: Scene) -> tuple[np.ndarray, ...]:
 
 
 def batches(seed: int, size: int, pages: float, drills: float) -> Iterator[Batch]:
-    """Endless fresh pictures to train on; a share of ``pages`` are full of words, a share of
-    ``drills`` are charts and crowds of figures."""
+    """Endless fresh pictures to train on; a share of ``pages`` are full of words or signs, a share
+    of ``drills`` are charts and crowds of figures."""
     rng = random.Random(seed)
     while True:
         yield batch_of([_picked(rng, pages, drills) for _ in range(size)], rng)
@@ -192,8 +194,10 @@ def batches(seed: int, size: int, pages: float, drills: float) -> Iterator[Batch
 
 def _picked(rng: random.Random, pages: float, drills: float) -> Scene:
     chance = rng.random()
-    if chance < pages:
+    if chance < pages * 0.55:
         return page(rng)
+    if chance < pages:
+        return scene(rng, "train", rng.choice(("letters", "letters", "codes")))
     if chance < pages + drills * 0.65:
         return scene(rng, "train", "chart")
     if chance < pages + drills:

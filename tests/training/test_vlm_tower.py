@@ -12,7 +12,7 @@ from specviz.models.base import InputError
 from specviz.training.steps import History
 from specviz.training.vlm_folder import shipped
 from specviz.training.vlm_scenes import scene
-from specviz.training.vlm_see import load, save
+from specviz.training.vlm_see import load, meet, save
 from specviz.training.vlm_symbols import NUMBER, SYMBOLS
 from specviz.training.vlm_tower import (
     CALM,
@@ -110,6 +110,20 @@ def test_a_run_goes_on_from_what_was_shipped(reader: Reader, tmp_path) -> None:
     assert not torch.equal(kept["glyph.weight"], found["glyph.weight"])
 
 
+def test_new_questions_learn_alone_what_a_trained_tower_knows() -> None:
+    torch.manual_seed(3)
+    reader, rng = Reader(), random.Random(4)
+    batch = batch_of([scene(rng, "train", kind) for kind in ("letters", "chart")], rng)
+    before = {n: w.clone() for n, w in reader.state_dict().items()}
+    loss = loss_of(reader, batch).item()
+    meet(reader, iter([batch] * 6), 6)
+    for name, weight in reader.state_dict().items():
+        still = name.startswith(("tower.", "says."))
+        assert torch.equal(weight, before[name]) == still, name
+    assert loss_of(reader, batch).item() < loss - 0.5
+    assert all(p.grad is None for p in reader.parameters())
+
+
 def test_rows_go_to_the_symbols_that_they_say(reader: Reader, tmp_path) -> None:
     parts = shipped(reader.state_dict(), 3)
     save_file(parts, tmp_path / "tower.safetensors")
@@ -148,7 +162,7 @@ class Knowing(Reader):
     def tell(self, batch: Batch) -> None:
         self.batch = batch
 
-    def forward(self, pixels: torch.Tensor) -> Said:
+    def forward(self, pixels: torch.Tensor, still: bool = False) -> Said:
         symbols = self.batch.symbols
         said = torch.full((*symbols.shape, len(SYMBOLS)), -5.0)
         spoken = symbols >= 0
