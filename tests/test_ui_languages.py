@@ -78,3 +78,44 @@ def test_errors_of_the_form_speak_it_too(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_knob_that_nobody_translated_is_shown_in_english() -> None:
     knob = replace(knobs_of(DRAFTERS["recap"])[0], help="Something new.")
     assert control(knob, "k", "ru").info == "Something new."
+
+
+def test_errors_from_below_the_page_speak_it_too(tmp_path: Path) -> None:
+    actions = Actions(Desk(), (), jobs.run, None, "ru")  # type: ignore[arg-type]
+    line = actions.failed(InputError("There is no decoder 'x': choose one of a, b."))
+    assert "Декодера 'x' нет: выберите один из a, b." in line
+    (tmp_path / "{name}.png").write_bytes(b"GIF89a")
+    wrong = PictureField(None, None, None, None, "ru", 32)._open(  # type: ignore[arg-type]
+        Visit(), [str(tmp_path / "{name}.png")]
+    )
+    assert wrong == ["{name}.png начинается как GIF, но повреждён или обрезан: сохраните его заново."]
+    other = OtherPicture(None, None, None, None, "ru")  # type: ignore[arg-type]
+    assert "повреждён или обрезан" in other.take(Visit(), str(tmp_path / "{name}.png"))
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert "empty.txt пуст: выберите документ с текстом." in _read(tmp_path / "empty.txt")
+    (tmp_path / "torn.jsonl").write_bytes(b"{")
+    _, said, _ = Inspect((), Desk(), "ru").add([str(tmp_path / "torn.jsonl")], {})
+    assert said == (
+        "torn.jsonl: Это не файл трассы, одна из строк — не JSON: выберите файл, записанный specviz."
+    )
+
+
+def test_notes_and_findings_speak_it_too(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_bytes(b"one\r\ntwo\r\n")
+    line = _read(tmp_path / "old.txt")
+    assert "Прочитан как UTF-8. 2 конца строк CRLF заменены на LF." in line
+    trace = Example("rhyme", *TOY_WORDS, "recap").trace
+    header, prefill, *rest = trace.events
+    header = header.model_copy(update={"notes": (jobs.DISTURBED,)})
+    shown = dict(card(Trace((header, prefill, *rest)), "ru"))
+    assert shown["примечание"].startswith("В это время ещё делился на токены текст прежнего прогона")
+    late = [e.model_copy(update={"index": e.index + 1}) if e.type == "step" else e for e in rest]
+    save(Trace((header, prefill, *late)), tmp_path / "odd.jsonl")
+    actions = Actions(Desk(), (), jobs.run, None, "ru")  # type: ignore[arg-type]
+    *_, said = actions.upload(Visit(), str(tmp_path / "odd.jsonl"))
+    assert "не могли произойти: Прогон с черновиком: шаг 1 стоит на месте шага 0." in said
+
+
+def _read(path: Path) -> str:
+    *_, last = read(Visit(), str(path), "ru")
+    return last

@@ -127,7 +127,7 @@ class Form:
         try:
             return self.door.meter.line(self.job(visit, values), self.lang)
         except InputError as error:
-            return str(error)
+            return sentence(str(error), self.lang)
 
 
 def first_model() -> str:
