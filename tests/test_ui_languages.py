@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,18 @@ import pytest
 from specviz import jobs, ui
 from specviz.drafters import DRAFTERS, knobs_of
 from specviz.models.base import InputError
+from specviz.trace import Trace
+from specviz.tracefile import save
 from specviz.ui.actions import Actions
+from specviz.ui.document import read
 from specviz.ui.examples import TOY_WORDS, Example
 from specviz.ui.form import control, summary, whole
+from specviz.ui.inspect import Inspect
+from specviz.ui.pictures import PictureField
 from specviz.ui.trust import check_model
 from specviz.ui.visit import Desk, Visit
+from specviz.ui.whatif_picture import OtherPicture
+from specviz.views.card import card
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +90,7 @@ def test_a_knob_that_nobody_translated_is_shown_in_english() -> None:
 
 def test_errors_from_below_the_page_speak_it_too(tmp_path: Path) -> None:
     actions = Actions(Desk(), (), jobs.run, None, "ru")  # type: ignore[arg-type]
-    line = actions.failed(InputError("There is no decoder 'x': choose one of a, b."))
+    line = words(actions.failed(InputError("There is no decoder 'x': choose one of a, b.")))
     assert "Декодера 'x' нет: выберите один из a, b." in line
     (tmp_path / "{name}.png").write_bytes(b"GIF89a")
     wrong = PictureField(None, None, None, None, "ru", 32)._open(  # type: ignore[arg-type]
@@ -90,11 +98,13 @@ def test_errors_from_below_the_page_speak_it_too(tmp_path: Path) -> None:
     )
     assert wrong == ["{name}.png начинается как GIF, но повреждён или обрезан: сохраните его заново."]
     other = OtherPicture(None, None, None, None, "ru")  # type: ignore[arg-type]
-    assert "повреждён или обрезан" in other.take(Visit(), str(tmp_path / "{name}.png"))
+    assert "повреждён или обрезан" in json.loads(
+        other.take(Visit(), str(tmp_path / "{name}.png"))
+    )["line"]
     (tmp_path / "empty.txt").write_bytes(b"")
     assert "empty.txt пуст: выберите документ с текстом." in _read(tmp_path / "empty.txt")
     (tmp_path / "torn.jsonl").write_bytes(b"{")
-    _, said, _ = Inspect((), Desk(), "ru").add([str(tmp_path / "torn.jsonl")], {})
+    _, said, _ = Inspect(Desk(), (), "ru").add([str(tmp_path / "torn.jsonl")], {})
     assert said == (
         "torn.jsonl: Это не файл трассы, одна из строк — не JSON: выберите файл, записанный specviz."
     )
@@ -108,14 +118,20 @@ def test_notes_and_findings_speak_it_too(tmp_path: Path) -> None:
     header, prefill, *rest = trace.events
     header = header.model_copy(update={"notes": (jobs.DISTURBED,)})
     shown = dict(card(Trace((header, prefill, *rest)), "ru"))
-    assert shown["примечание"].startswith("В это время ещё делился на токены текст прежнего прогона")
+    assert shown["Примечание"].startswith("В это время ещё делился на токены текст прежнего прогона")
     late = [e.model_copy(update={"index": e.index + 1}) if e.type == "step" else e for e in rest]
-    save(Trace((header, prefill, *late)), tmp_path / "odd.jsonl")
+    save(tmp_path / "odd.jsonl", (header, prefill, *late))
     actions = Actions(Desk(), (), jobs.run, None, "ru")  # type: ignore[arg-type]
     *_, said = actions.upload(Visit(), str(tmp_path / "odd.jsonl"))
-    assert "не могли произойти: Прогон с черновиком: шаг 1 стоит на месте шага 0." in said
+    assert "не могли произойти: Прогон с черновиком: шаг 1 стоит на месте шага 0." in words(said)
 
 
 def _read(path: Path) -> str:
     *_, last = read(Visit(), str(path), "ru")
-    return last
+    return words(last)
+
+
+def words(status: str) -> str:
+    """What a status line says."""
+    said: str = json.loads(status)["text"]
+    return said
