@@ -275,7 +275,12 @@ OPEN: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 # Too short to be told from other strings of the source.
-SHORT = ("Read as UTF-8.", "This trace is larger than 96 MB.", "The run failed; see the log.")
+SHORT = (
+    "AMD EPYC, 2 threads",
+    "Read as UTF-8.",
+    "This trace is larger than 96 MB.",
+    "The run failed; see the log.",
+)
 AUDITS = ("audit", "audit_head", "audit_pictures")
 
 
@@ -321,6 +326,7 @@ def left(english: str) -> set[str]:
 
 VALUES = {
     # names in the examples above
+    "AMD", "EPYC",
     "cut", "draft", "toy", "knob", "txt", "psd", "pdf", "ico", "avi", "zip", "mamba", "mix", "conv",
     "attention", "linear", "autoregressive", "das", "slot", "shift", "silu",
     "default", "yarn", "copy", "gamma", "step", "finish", "SPECVIZ",

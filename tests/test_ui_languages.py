@@ -96,17 +96,21 @@ def test_errors_from_below_the_page_speak_it_too(tmp_path: Path) -> None:
     wrong = PictureField(None, None, None, None, "ru", 32)._open(  # type: ignore[arg-type]
         Visit(), [str(tmp_path / "{name}.png")]
     )
-    assert wrong == ["{name}.png начинается как GIF, но повреждён или обрезан: сохраните его заново."]
+    assert wrong == [
+        "{name}.png начинается как GIF, но повреждён или обрезан: сохраните его заново."
+    ]
     other = OtherPicture(None, None, None, None, "ru")  # type: ignore[arg-type]
-    assert "повреждён или обрезан" in json.loads(
-        other.take(Visit(), str(tmp_path / "{name}.png"))
-    )["line"]
+    assert (
+        "повреждён или обрезан"
+        in json.loads(other.take(Visit(), str(tmp_path / "{name}.png")))["line"]
+    )
     (tmp_path / "empty.txt").write_bytes(b"")
     assert "empty.txt пуст: выберите документ с текстом." in _read(tmp_path / "empty.txt")
     (tmp_path / "torn.jsonl").write_bytes(b"{")
     _, said, _ = Inspect(Desk(), (), "ru").add([str(tmp_path / "torn.jsonl")], {})
     assert said == (
-        "torn.jsonl: Это не файл трассы, одна из строк — не JSON: выберите файл, записанный specviz."
+        "torn.jsonl: Это не файл трассы, одна из строк — не JSON: "
+        "выберите файл, записанный specviz."
     )
 
 
@@ -118,7 +122,9 @@ def test_notes_and_findings_speak_it_too(tmp_path: Path) -> None:
     header, prefill, *rest = trace.events
     header = header.model_copy(update={"notes": (jobs.DISTURBED,)})
     shown = dict(card(Trace((header, prefill, *rest)), "ru"))
-    assert shown["Примечание"].startswith("В это время ещё делился на токены текст прежнего прогона")
+    assert shown["Примечание"].startswith(
+        "В это время ещё делился на токены текст прежнего прогона"
+    )
     late = [e.model_copy(update={"index": e.index + 1}) if e.type == "step" else e for e in rest]
     save(tmp_path / "odd.jsonl", (header, prefill, *late))
     actions = Actions(Desk(), (), jobs.run, None, "ru")  # type: ignore[arg-type]

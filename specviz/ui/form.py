@@ -254,6 +254,9 @@ def _prompt(lang: str, most: int) -> tuple[gr.Tab, gr.Textbox, PictureField]:
             placeholder=text("ui.form.prompt.hint", lang),
             elem_id="prompt",
         )
+        if lang != "en":  # the example and the pictures' questions are not in the page's language
+            note = text("ui.form.prompt.language", lang)
+            gr.Markdown(note, elem_id="prompt-language", elem_classes="sv-chart-note")
         pictures = picture_field(first_model(), lang, most)
     return tab, prompt, pictures
 

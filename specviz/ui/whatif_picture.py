@@ -166,8 +166,9 @@ def other_picture(lang: str) -> OtherPicture:
     with gr.Column(visible=False, elem_id="whatif-other") as box:
         # Not for their questions here: any of them may stand in the place of any other.
         cards = [
-            {"file": s.file, "title": s.title, "question": s.title, "url": s.given.url}
+            {"file": s.file, "title": title, "question": title, "url": s.given.url}
             for s in samples(lang=lang)
+            for title in [sentence(s.title, lang)]
         ]
         row = sample_cards(cards, lang, elem_id="whatif-samples")
         with gr.Row(equal_height=False):

@@ -18,7 +18,7 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         ("model", head.model),
         ("digest", head.digest),
         ("device", f"{head.device}, {head.dtype}"),
-        ("machine", head.machine),
+        ("machine", sentence(head.machine, lang)),
         ("packed", text("view.card.packed.yes" if head.packed else "view.card.packed.no", lang)),
         ("decoder", head.decoder),
         ("knobs", _pairs(head.knobs)),
