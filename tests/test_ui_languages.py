@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +12,19 @@ from typing import Any
 import pytest
 
 from specviz import jobs, ui
+from specviz.catalog import sentence, text
 from specviz.drafters import DRAFTERS, knobs_of
+from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.trace import Trace
 from specviz.tracefile import save
 from specviz.ui.actions import Actions
 from specviz.ui.document import read
-from specviz.ui.examples import TOY_WORDS, Example
+from specviz.ui.examples import TOY_WORDS, Example, examples
 from specviz.ui.form import control, summary, whole
 from specviz.ui.inspect import Inspect
 from specviz.ui.pictures import PictureField
+from specviz.ui.samples import samples
 from specviz.ui.trust import check_model
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif_picture import OtherPicture
@@ -141,3 +146,51 @@ def words(status: str) -> str:
     """What a status line says."""
     said: str = json.loads(status)["text"]
     return said
+
+
+# Two Latin words one after the other are English, unless they are one of these.
+NAMES = {"Hugging Face Hub", "GPU NVIDIA", "AMD EPYC"}
+ENGLISH = re.compile(r"[A-Za-z][A-Za-z'’-]{2,}(?:[ ,]+[A-Za-z][A-Za-z'’-]{2,})+")
+SHOWN = ("label", "info", "value", "placeholder", "choices", "headers", "html_template")
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts in a component's value, markup, scripts and commands left out."""
+    if isinstance(value, str):
+        bare = re.sub(r"<(style|script)\b.*?</\1>", " ", value, flags=re.DOTALL)
+        yield re.sub(r"<[^>]*>|\$\{[^}]*\}|`[^`]*`", " ", bare)
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from strings(each)
+
+
+def test_the_russian_page_is_russian_but_for_names_and_what_models_are_asked(
+    config: dict[str, Any],
+) -> None:
+    ids = config["page"]["ru"]["components"]
+    asked = {text("ui.form.prompt.example", "ru"), *(s.question for s in samples(lang="ru"))}
+    labels = [entry.label for entry in registry.entries()]
+    knobs = {k.name.replace("_", " ") for d in DRAFTERS.values() for k in knobs_of(d)}
+    left = set()
+    for each in config["components"]:
+        if each["id"] not in ids:
+            continue
+        for said in strings([each["props"].get(name) for name in SHOWN]):
+            for known in sorted({*asked, *labels, *knobs}, key=len, reverse=True):
+                said = said.replace(known, "·").replace(json.dumps(known)[1:-1], "·")
+            left |= {*ENGLISH.findall(said)}
+    assert left - NAMES == set()
+    assert text("ui.form.prompt.language", "ru") == shown(config, "ru", "prompt-language")["value"]
+
+
+def test_what_recorded_runs_say_of_themselves_is_russian() -> None:
+    said: set[str] = set()
+    for example in examples():
+        for event in example.trace.events:
+            if event.type == "header":
+                said |= {*event.notes, event.machine, *(n for p in event.pictures for n in p.said)}
+            if event.type == "finish" and event.message:
+                said.add(event.message)
+    left = {s for s in said if not re.search("[а-яё]", sentence(s, "ru"))}
+    assert left == set()
+    assert len(said) > 3, "there is something that had to be translated"
