@@ -15,7 +15,7 @@ from typing import Any
 from specviz import catalog, metrics, sights, tracefile
 from specviz.compare import compare
 from specviz.evidence import WaveEvidence
-from specviz.trace import Header, Step, StoredEvent, Trace
+from specviz.trace import Finish, Header, Step, StoredEvent, Trace
 from specviz.views import rejects
 
 VERSION = 1
@@ -266,10 +266,26 @@ def _hash(code: str) -> str:
 
 
 def plain(event: StoredEvent) -> dict[str, Any]:
-    """A stored event as the player gets it: without the pictures that it has no use for."""
+    """A stored event as the player gets it: without the pictures that it has no use for, and with
+    ``told``: by language, the translations of what the event says in English."""
+    said: tuple[str, ...] = ()
     if isinstance(event, Header) and event.pictures:
         event = _lighter(event)
-    return tracefile.plain(event)
+        said = tuple(note for used in event.pictures for note in used.notes)
+    elif isinstance(event, Finish) and event.message:
+        said = (event.message,)
+    data = tracefile.plain(event)
+    # With the event, because it may come by itself, and a reader may change the language later.
+    return data | {"told": told} if (told := _told(said)) else data
+
+
+def _told(said: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Those of the sentences that are translated, by language and English sentence."""
+    found = {
+        lang: {s: other for s in said if (other := catalog.sentence(s, lang)) != s}
+        for lang in catalog.LANGUAGES
+    }
+    return {lang: sentences for lang, sentences in found.items() if sentences}
 
 
 def _lighter(header: Header) -> Header:

@@ -10,7 +10,7 @@ import pytest
 from specviz import player
 from specviz.jobs import Job, ProbeJob, run
 from specviz.models.toy_signs import sign
-from specviz.trace import Header, Progress, Trace
+from specviz.trace import Finish, Header, Progress, Trace
 from specviz.ui.answers import Answers
 from specviz.ui.visit import Desk
 
@@ -81,3 +81,23 @@ def test_the_exported_file_holds_the_pictures_and_may_show_data_alone(trace: Tra
     assert probe["seen"]["data"] == trace.probes[0].seen.data
     seen = trace.run("decoder").header.pictures[0].seen.data  # type: ignore[union-attr]
     assert page.count(seen) == 1
+
+
+def test_what_was_done_to_a_picture_and_how_a_run_ended_travels_in_every_language(
+    trace: Trace,
+) -> None:
+    header, *rest = trace.events
+    assert isinstance(header, Header)
+    notes = ("Turned upright as its EXIF says.", "Something new.")
+    used = header.pictures[0].model_copy(update={"notes": notes, "seen_notes": ()})
+    message = "The model computed numbers that are not finite: choose dtype float32 or bfloat16."
+    end = Finish(reason="error", tokens=3, seconds=1, message=message)
+    found = player.payload(
+        Trace((header.model_copy(update={"pictures": (used,)}), *rest[:2], end)), lang="en"
+    )["events"]
+    russian = "У модели получились бесконечности или не числа: выберите dtype float32 или bfloat16."
+    assert found[0]["told"] == {"ru": {notes[0]: "Повёрнута прямо, как говорит её EXIF."}}
+    assert found[-1]["told"] == {"ru": {message: russian}}
+    assert [event for event in found[1:-1] if "told" in event] == [], "nothing was said there"
+    plain = player.payload(trace)["events"]
+    assert [event for event in plain if "told" in event] == [], "and nothing in this run"

@@ -12,6 +12,8 @@ from functools import cache
 from numbers import Integral
 from pathlib import Path
 
+from specviz.catalog.templates import Templates
+
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Every language, with CLDR's plural categories for whole numbers; nothing else is counted here.
 FORMS = {"en": ("one", "other"), "ru": ("one", "few", "many")}
@@ -31,8 +33,19 @@ def strings(lang: str = "en") -> dict[str, str]:
 
 def sentence(english: str, lang: str = "en") -> str:
     """What the code or an example says of itself (help of a knob, what a decoder is, the title of a
-    recording) in ``lang``; as it is where nobody translated it yet."""
-    return english if lang == "en" else sentences(lang).get(english, english)
+    recording), or of what a person asked for (errors, notes, findings), in ``lang``; as it is where
+    nobody translated it."""
+    if lang == "en":
+        return english
+    known = sentences(lang).get(english)
+    return known or templates(lang).sentence(english) or english
+
+
+@cache
+def templates(lang: str) -> Templates:
+    """The sentences with values in them, of a language other than English."""
+    order = FORMS[lang]
+    return Templates(_file(f"{lang}.messages.json"), lambda n: order.index(plural(n, lang)))
 
 
 @cache

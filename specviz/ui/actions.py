@@ -144,8 +144,9 @@ class Actions:
         name = shortened(Path(path).name)
         line = status(text("ui.uploaded", self.lang, name=name), "done")
         if findings:
+            first = sentence(findings[0], self.lang)
             line = self._error(
-                text("ui.unsound", self.lang, name=name, count=len(findings), first=findings[0])
+                text("ui.unsound", self.lang, name=name, count=len(findings), first=first)
             )
         return self._shown(visit, message, run_id, line)
 
@@ -322,7 +323,7 @@ class Actions:
     def failed(self, error: Exception) -> str:
         """The status for an error: its sentence, or for a bug where to find the traceback."""
         if isinstance(error, (InputError, TraceError)):
-            return self._error(str(error))
+            return self._error(sentence(str(error), self.lang))
         LOG.error("a handler failed", exc_info=error)
         return self._error(text("ui.error.bug", self.lang))
 

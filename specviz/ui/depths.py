@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.views import depths
 
 MEASURED = Path(__file__).parent.parent.parent / "docs" / "results-recurrent.json"
@@ -41,7 +41,7 @@ def depths_tab(plots: Callable[[list[str], str], list[gr.Plot]], lang: str) -> N
         what = found["conditions"]
         gr.Markdown(
             text("ui.depths.about", lang, model=what["model"], depth=found["depth"],
-                 machine=what["machine"]),
+                 machine=sentence(what["machine"], lang)),
             elem_classes="sv-chart-note",
         )  # fmt: skip
         places = plots([f"depths.{name}" for name in CHARTS], lang)

@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.cut import CUTS
 from specviz.inputs import Document
 from specviz.jobs import Job
@@ -130,7 +130,8 @@ def read(visit: Visit, path: str | None, lang: str) -> Iterator[str]:
         return
     if document is not None and visit.reading is mine:
         size = text("ui.document.size", lang, count=len(document.text))
-        yield status(" ".join([f"{document.name}: {size}", *document.notes]), "done")
+        notes = [sentence(note, lang) for note in document.notes]
+        yield status(" ".join([f"{document.name}: {size}", *notes]), "done")
 
 
 def _until(
@@ -167,6 +168,6 @@ def awaited(live: Live, lang: str) -> Iterator[str]:
 
 def _why(error: Exception, lang: str) -> str:
     if isinstance(error, InputError):
-        return str(error)
+        return sentence(str(error), lang)
     LOG.error("a document could not be read", exc_info=error)
     return text("ui.error.bug", lang)

@@ -127,7 +127,7 @@ class Form:
         try:
             return self.door.meter.line(self.job(visit, values), self.lang)
         except InputError as error:
-            return str(error)
+            return sentence(str(error), self.lang)
 
 
 def first_model() -> str:
@@ -254,6 +254,9 @@ def _prompt(lang: str, most: int) -> tuple[gr.Tab, gr.Textbox, PictureField]:
             placeholder=text("ui.form.prompt.hint", lang),
             elem_id="prompt",
         )
+        if lang != "en":  # the example and the pictures' questions are not in the page's language
+            note = text("ui.form.prompt.language", lang)
+            gr.Markdown(note, elem_id="prompt-language", elem_classes="sv-chart-note")
         pictures = picture_field(first_model(), lang, most)
     return tab, prompt, pictures
 

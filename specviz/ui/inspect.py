@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.address import shortened
@@ -121,7 +121,7 @@ class Inspect:
                     wrong.append(text("ui.report.twice", self.lang, name=name))
                 found[digest] = groups
             except TraceError as error:
-                wrong.append(f"{name}: {error}")
+                wrong.append(f"{name}: {sentence(str(error), self.lang)}")
         if len(paths or ()) > MOST_FILES:
             wrong.append(text("ui.report.files", self.lang, most=MOST_FILES))
         return found, "\n".join(wrong), gr.update(visible=bool(found))

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.views import lengths
 
 MEASURED = Path(__file__).parent.parent.parent / "docs" / "results-window.json"
@@ -44,7 +44,7 @@ def lengths_tab(plots: Callable[[list[str], str], list[gr.Plot]], lang: str) -> 
         about = text(
             "ui.lengths.about", lang, model=found["conditions"]["model"],
             head=found["head"]["label"], trained=lengths.grouped(found["head"]["trained"]),
-            machine=found["conditions"]["machine"],
+            machine=sentence(found["conditions"]["machine"], lang),
         )  # fmt: skip
         gr.Markdown(f"{about}\n\n{lengths.verdict(found, lang)}", elem_classes="sv-chart-note")
         places = plots([f"lengths.{name}" for name in CHARTS], lang)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.trace import Run
 from specviz.ui.blocks import status
 from specviz.ui.live import Stage
@@ -34,7 +34,7 @@ def ended_line(live: Live, lang: str) -> str:
     else:
         line = text("ui.stage.stopped.baseline", lang, tokens=tokens, passes=passes)
     # What was said of the document stands beside it; this is news: a cut, say.
-    news = [note for note in run.header.notes if note not in live.job.notes]
+    news = [sentence(note, lang) for note in run.header.notes if note not in live.job.notes]
     return status(" ".join([f"{line.rstrip('.')}.", *news]) if news else line, "done")
 
 

@@ -113,8 +113,8 @@ class PictureField:
         if busy:
             said, kind, labels = busy, "busy", []
         elif blind and _shown(visit):
-            sentence = text("ui.pictures.blind", self.lang, model=name, labels=", ".join(labels))
-            said, kind = f"{wrong} {sentence}".strip(), "error"
+            line = text("ui.pictures.blind", self.lang, model=name, labels=", ".join(labels))
+            said, kind = f"{wrong} {line}".strip(), "error"
         elif blind and not wrong:
             said = text("ui.pictures.text_only", self.lang, model=name)
         elif not wrong and not visit.pictures and not visit.talk:
@@ -171,7 +171,7 @@ class PictureField:
             try:
                 self._put(visit, given(open_picture(Path(path))))
             except InputError as error:
-                wrong.append(str(error))
+                wrong.append(sentence(str(error), self.lang))
             except Exception as error:
                 LOG.error("a picture could not be opened", exc_info=error)
                 wrong.append(text("ui.error.bug", self.lang))
@@ -283,7 +283,7 @@ def _card(given: Given, fixed: bool, model: str, side: int, lang: str) -> dict[s
         "name": picture.name,
         "alt": text("ui.pictures.alt", lang, name=picture.name, **words),
         "size": size,
-        "notes": list(picture.notes),
+        "notes": [sentence(note, lang) for note in picture.notes],
         "fixed": fixed,
     }
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.jobs import ProbeJob
 from specviz.models.base import InputError, Picture
 from specviz.pictures import open_picture
@@ -131,7 +131,7 @@ class OtherPicture:
         try:
             visit.other = open_picture(Path(path))
         except InputError as error:
-            return thumb(str(error), visit.other)
+            return thumb(sentence(str(error), self.lang), visit.other)
         except Exception as error:
             LOG.error("a picture could not be opened", exc_info=error)
             return thumb(text("ui.error.bug", self.lang), visit.other)
@@ -148,9 +148,10 @@ class OtherPicture:
 
     def shown(self, picture: Picture) -> str:
         """What is shown of a picture that was understood."""
+        notes = " ".join(sentence(note, self.lang) for note in picture.notes)
         line = text(
             "ui.whatif.picture.given", self.lang, name=picture.name, width=picture.width,
-            height=picture.height, notes=" ".join(picture.notes),
+            height=picture.height, notes=notes,
         ).strip()  # fmt: skip
         return thumb(line, picture)
 
@@ -165,8 +166,9 @@ def other_picture(lang: str) -> OtherPicture:
     with gr.Column(visible=False, elem_id="whatif-other") as box:
         # Not for their questions here: any of them may stand in the place of any other.
         cards = [
-            {"file": s.file, "title": s.title, "question": s.title, "url": s.given.url}
+            {"file": s.file, "title": title, "question": title, "url": s.given.url}
             for s in samples(lang=lang)
+            for title in [sentence(s.title, lang)]
         ]
         row = sample_cards(cards, lang, elem_id="whatif-samples")
         with gr.Row(equal_height=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specviz import metrics
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.trace import Run, Trace
 from specviz.views import sight
 
@@ -18,7 +18,7 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         ("model", head.model),
         ("digest", head.digest),
         ("device", f"{head.device}, {head.dtype}"),
-        ("machine", head.machine),
+        ("machine", sentence(head.machine, lang)),
         ("packed", text("view.card.packed.yes" if head.packed else "view.card.packed.no", lang)),
         ("decoder", head.decoder),
         ("knobs", _pairs(head.knobs)),
@@ -32,9 +32,9 @@ def card(trace: Trace, lang: str = "en") -> list[tuple[str, str]]:
         rows.append(("memory", memory))
     if run.finish is not None:
         end = text(f"view.end.{run.finish.reason}", lang)
-        rows.append(("end", f"{end} {run.finish.message}".strip()))
+        rows.append(("end", f"{end} {sentence(run.finish.message, lang)}".strip()))
     rows += [("baseline", _baseline(trace, lang)), ("versions", _pairs(head.versions))]
-    rows += [("note", note) for note in head.notes]
+    rows += [("note", sentence(note, lang)) for note in head.notes]
     return [(text(f"view.card.{name}", lang), value) for name, value in rows]
 
 

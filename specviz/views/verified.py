@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from specviz.budget import Curve
-from specviz.catalog import text
+from specviz.catalog import sentence, text
 from specviz.verdict import (
     Equality,
     Example,
@@ -63,8 +63,9 @@ def badge(
     lines = []
     own = [v for v in results if not digest or v.digest == digest]
     for verdict in results:
+        machine = sentence(verdict.machine, lang)
         if verdict not in own:
-            lines.append(text("verify.badge.weights", lang, machine=verdict.machine))
+            lines.append(text("verify.badge.weights", lang, machine=machine))
             continue
         for dtype in dict.fromkeys(row.dtype for row in verdict.rows):
             lines += _badge(verdict, dtype, lang)
@@ -80,7 +81,7 @@ def _badge(verdict: Verdict, dtype: str, lang: str) -> Iterator[str]:
     earlier = verdict.code not in ("", code_digest())
     code = text("verify.badge.earlier", lang) if earlier else ""
     equal = [row for row in rows if isinstance(row, Equality) and row.state == "held"]
-    where = {"machine": verdict.machine, "dtype": dtype}
+    where = {"machine": sentence(verdict.machine, lang), "dtype": dtype}
     failed = sum(row.state == "failed" for row in rows)
     if failed:
         yield text("verify.badge.failed", lang, count=failed, code=code, **where)

@@ -83,6 +83,14 @@ def test_the_picture_stands_beside_the_lanes_as_the_model_saw_it_or_as_it_was_gi
         "wide.png", "given 192 × 96 pixels, the model sees 64 × 64: 16 tokens",
     ]  # fmt: skip
     assert page.locator(".pictures .notes").inner_text() == "Turned upright as its EXIF says."
+    russian = "Повёрнута прямо, как говорит её EXIF."
+    page.evaluate("(words) => it.setStrings(words, 'ru')", player.player_strings("ru"))
+    assert page.locator(".pictures .notes").inner_text() == russian
+    page.locator(".photo").first.click()
+    assert page.locator(".lightbox .notes li").all_inner_texts() == [russian]
+    page.keyboard.press("Escape")
+    page.evaluate("(words) => it.setStrings(words, 'en')", player.player_strings("en"))
+    assert page.locator(".pictures .notes").inner_text() == "Turned upright as its EXIF says."
     page.get_by_role("button", name="given", exact=True).click()
     assert used.given is not None and sources(page) == [url(used.given)]
     assert image.get_attribute("alt") == (

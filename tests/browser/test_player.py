@@ -14,7 +14,7 @@ from player_traces import HOSTILE, PIECES, THUMB, bundle, hostile_trace, random_
 from playwright.sync_api import Page
 
 from specviz import metrics, player
-from specviz.trace import Check, Costs, Seconds, Trace
+from specviz.trace import Check, Costs, Finish, Seconds, Trace
 
 from .exported import wait
 
@@ -154,6 +154,20 @@ def misses(trace: Trace) -> list[int]:
         if len(s.emitted) > len(s.walk)
         and any(n.parent == (s.walk[-1] if s.walk else 0) for n in s.nodes)
     ]
+
+
+def test_why_a_run_failed_is_said_in_the_language_of_the_reader(show: Callable[..., Page]) -> None:
+    events = random_trace(9, 30, 8).events
+    rest = [e for e in events if e.type != "finish"]
+    message = "The model computed numbers that are not finite: choose dtype float32 or bfloat16."
+    end = Finish(reason="error", tokens=9, seconds=1.0, message=message)
+    page = show(Trace((*rest, end)))
+    press(page, "End")
+    assert message in page.locator(".caption").inner_text()
+    page.evaluate("(words) => it.setStrings(words, 'ru')", player.player_strings("ru"))
+    said = page.locator(".caption").inner_text()
+    assert "У модели получились бесконечности или не числа: выберите dtype float32" in said
+    assert "numbers" not in said
 
 
 def test_keys_move_by_event_and_by_step(show: Callable[..., Page]) -> None:

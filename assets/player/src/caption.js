@@ -188,7 +188,7 @@ function finish(model, payload) {
     main: say(`finish.${end.reason}`, {
       n: tokens,
       passes: { say: "player.now_passes", params: { n: steps.length } },
-      message: end.message ?? "",
+      message: end.message ? { told: end.message, event: end } : "",
     }),
     why: payload.live ? say("finish_live") : { speed: true },
   };

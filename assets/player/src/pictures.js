@@ -1,5 +1,6 @@
 // The pictures of a prompt, and what another picture would have changed. Nothing here touches the page.
 import { plain, textPieces } from "./text.js";
+import { told } from "./told.js";
 
 const SIGNATURE = "\x89PNG\r\n\x1a\n";
 const MOST_PIXELS = 4096 * 4096;
@@ -41,15 +42,15 @@ function isPng({ data, width, height }) {
  * The pictures of the prompt in order: {name, notes, tokens, seen, saw, given, from, turn}. `given`
  * is null where it was not recorded or is what was seen; `from` and `saw` are [width, height] of what
  * was given (null where that is not known) and of what the model saw, of which `seen` may be a
- * smaller record; `turn` is the message that it came with.
+ * smaller record; `turn` is the message that it came with. The notes are in `lang` where they are translated.
  */
-export function pictures(model) {
+export function pictures(model, lang = "en") {
   const { header } = model.decoder;
   if (!header?.pictures?.length) return [];
   const turns = header.messages.flatMap((m, i) => Array(m.pictures ?? 0).fill(i));
   return header.pictures.map((p, i) => ({
     name: p.name,
-    notes: p.notes ?? [],
+    notes: (p.notes ?? []).map((note) => told(header, note, lang)),
     tokens: p.span[1] - p.span[0],
     seen: p.seen,
     saw: p.saw ?? [p.seen.width, p.seen.height],

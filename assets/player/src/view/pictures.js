@@ -52,7 +52,7 @@ export class Pictures {
   }
 
   get all() {
-    return pictures(this.player.model);
+    return pictures(this.player.model, this.player.strings.lang);
   }
 
   /** The picture that is looked at. */

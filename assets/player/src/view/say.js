@@ -1,4 +1,5 @@
 // Sentences of the catalogue -> nodes, with tokens as chips and numbers in the reader's language.
+import { told } from "../told.js";
 import { chip } from "./dom.js";
 
 /** One parameter of a sentence, ready to be shown. */
@@ -8,6 +9,7 @@ function value(context, param) {
   if (typeof param === "number") return strings.num(param);
   if (param === null || typeof param !== "object") return param;
   if ("say" in param) return sentence(context, { key: param.say, params: param.params });
+  if ("told" in param) return told(param.event, param.told, strings.lang);
   if ("token" in param) return chip(model, param.token);
   if ("seconds" in param) return strings.time(param.seconds);
   if ("probability" in param) return strings.prob(param.probability);

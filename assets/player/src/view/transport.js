@@ -234,7 +234,7 @@ export class Transport {
       put(this.play, icon(playing ? "pause" : "play"));
       const name = strings.say(`player.button.${playing ? "pause" : "play"}`);
       this.play.setAttribute("aria-label", name);
-      this.play.title = `${name} (Space)`;
+      this.play.title = `${name} (${strings.say("player.keys.space.name")})`;
     }
   }
 
