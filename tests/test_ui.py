@@ -586,8 +586,22 @@ def test_earlier_runs_of_a_tab_can_be_opened_again_by_this_tab_alone() -> None:
     assert told(own.pick(other, press("own-r1"))[-1]) == ("error", gone)
     assert told(own.pick(visit, press("own-r9"))[-1]) == ("error", gone)
     assert visit.shown == "r1"
-    visit.copied = "r2"  # of which more is known by now, under another id
-    assert json.loads(own.cards(visit))["cards"] == []
+
+
+def test_a_run_that_is_read_back_from_its_file_is_the_run_it_was(tmp_path: Path) -> None:
+    own, visit = an_actions(), Visit()
+    trace, other = toy_trace(), toy_trace()
+    path = tmp_path / "run.jsonl.gz"
+    save(path, trace.events)
+    own.desk.keep(visit, "first", trace)
+    own.desk.keep(visit, "second", other)  # the same tokens, at other moments: another run
+    message, gallery, run_id, _ = own.upload(visit, str(path))
+    assert (loaded(message)["run_id"], run_id, visit.own) == ("first", "first", ["second", "first"])
+    assert [c["name"] for c in json.loads(gallery)["cards"]] == ["own-second"]
+    stranger = Visit()
+    run_id = own.upload(stranger, str(path))[2]
+    assert stranger.own == [run_id] != ["first"], "nobody learns the name of another's run"
+    assert own.upload(stranger, str(path))[2] == run_id and stranger.own == [run_id]
 
 
 def test_run_ids_cannot_be_guessed() -> None:

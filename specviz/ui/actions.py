@@ -30,7 +30,7 @@ from specviz.ui.lessons import example_of
 from specviz.ui.lines import ended_line, stage_line
 from specviz.ui.live import Decode, Stage, Tick, follow
 from specviz.ui.memory import Memory
-from specviz.ui.visit import Desk, Live, Visit, new_run_id
+from specviz.ui.visit import Desk, Live, Visit
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
@@ -135,8 +135,8 @@ class Actions:
             return same(self._error(text("ui.error.busy", self.lang)))
         try:
             trace = load(path)
+            run_id, trace = self.desk.again(visit, trace)
             findings = audit(trace)
-            run_id = new_run_id()
             message = self._packed(trace, run_id, audited=not findings)
         except Exception as error:
             return same(self.failed(error))
@@ -180,19 +180,19 @@ class Actions:
         return _message(payload)
 
     def _shown(self, visit: Visit, message: str, run_id: str, line: Any) -> tuple[Any, ...]:
-        visit.shown = run_id
+        visit.shown, visit.probed = run_id, ""
         return message, self.cards(visit), run_id, line
 
     def retell(self, visit: Visit, trace: Trace, start: int | None) -> tuple[str, str]:
         """player, downloads once more is known about the run that is shown: ``trace`` is all of it,
         to be shown at step ``start``. An example stays as it is for everybody else."""
-        run_id = new_run_id()
+        run_id, trace = self.desk.again(visit, trace)
         message = self._packed(trace, run_id, start, audited=not audit(trace))
         self.desk.keep(visit, run_id, trace)
+        if preset_of(visit.shown) is not None:
+            visit.copied[run_id] = visit.shown
         if visit.reusable == visit.shown:
             visit.reusable = run_id
-        if visit.shown != visit.probed:
-            visit.copied = visit.shown
         visit.shown = visit.probed = run_id
         return message, run_id
 

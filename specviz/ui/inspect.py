@@ -89,7 +89,7 @@ class Inspect:
         """The examples of a decoder, but not the one of which more is known by now."""
         found: list[Group] = []
         for example in self.examples:
-            probed = visit.shown == visit.probed and visit.copied == f"example-{example.name}"
+            probed = visit.copied.get(visit.shown) == f"example-{example.name}"
             if example.decoder != decoder or probed:
                 continue
             if example.name not in self.recorded:
