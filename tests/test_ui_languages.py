@@ -12,7 +12,7 @@ from specviz import jobs, ui
 from specviz.drafters import DRAFTERS, knobs_of
 from specviz.models.base import InputError
 from specviz.ui.actions import Actions
-from specviz.ui.examples import TOY_WORDS, Example
+from specviz.ui.examples import TOY_WORDS, Toy
 from specviz.ui.form import control, summary, whole
 from specviz.ui.trust import check_model
 from specviz.ui.visit import Desk, Visit
@@ -20,7 +20,7 @@ from specviz.ui.visit import Desk, Visit
 
 @pytest.fixture(scope="module")
 def config() -> dict[str, Any]:
-    rhyme = Example("rhyme", *TOY_WORDS, "recap")
+    rhyme = Toy("rhyme", *TOY_WORDS, "recap")
     found: dict[str, Any] = ui.build((rhyme,)).config
     return found
 
@@ -58,7 +58,7 @@ def test_pages_link_to_each_other(config: dict[str, Any]) -> None:
 
 
 def test_cards_speak_the_language_of_their_page(config: dict[str, Any]) -> None:
-    rhyme = Example("rhyme", *TOY_WORDS, "recap")
+    rhyme = Toy("rhyme", *TOY_WORDS, "recap")
     actions = Actions(Desk(), (rhyme,), jobs.run, None, "ru")  # type: ignore[arg-type]
     (card,) = json.loads(actions.cards(Visit()))["cards"]
     assert (card["title"], card["about"]) == ("Детский стишок", summary("recap", "ru"))

@@ -13,12 +13,12 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
+from specviz.gallery import Example
 from specviz.jobs import Job
 from specviz.models.toy_signs import sign
 from specviz.trace import Progress, Trace
 from specviz.tracefile import save
 from specviz.ui.actions import Actions
-from specviz.ui.examples import Example
 from specviz.ui.given import given
 from specviz.ui.inspect import Inspect
 from specviz.ui.visit import Desk, Visit

@@ -11,10 +11,10 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import text
+from specviz.gallery import Example
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.address import shortened
-from specviz.ui.examples import Example
 from specviz.ui.visit import Desk, Visit
 from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 from specviz.views.report import Group
