@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from specviz.bench.page_browser import chromium  # noqa: E402
+
 TARGET = ROOT / "docs" / "demo.gif"
 SIZE = {"width": 1280, "height": 760}
 WIDTH = 960
 STEPS = 3
 STEP = "[...document.querySelectorAll('#player *')].find((e) => e.specviz)?.specviz.state().step"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
 def free_port() -> int:
@@ -43,6 +47,20 @@ def wait_for(port: int) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
     raise TimeoutError("app.py did not open its port within a minute")
+
+
+@contextmanager
+def opened() -> Iterator[tuple[Browser, str]]:
+    """A browser and the address of app.py, which ends with it; raises Unsupported or OSError."""
+    port = free_port()
+    env = {**os.environ, "GRADIO_SERVER_NAME": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
+    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env)
+    try:
+        wait_for(port)
+        with chromium() as browser:
+            yield browser, f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
 
 
 def photograph(page: Page) -> list[Image.Image]:
@@ -75,23 +93,12 @@ def contact_sheet(pictures: list[Image.Image]) -> Image.Image:
 
 def main() -> None:
     """Serve, photograph, write."""
-    port = free_port()
     example = sys.argv[1] if len(sys.argv) > 1 else "code"
-    env = {**os.environ, "GRADIO_SERVER_NAME": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
-    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env)
-    try:
-        wait_for(port)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"), args=FLAGS
-            )
-            page = browser.new_page(viewport=SIZE)
-            page.goto(f"http://127.0.0.1:{port}/?trace={example}&__theme=light")
-            page.wait_for_timeout(3000)
-            pictures = photograph(page)
-            browser.close()
-    finally:
-        server.terminate()
+    with opened() as (browser, address):
+        page = browser.new_page(viewport=SIZE)
+        page.goto(f"{address}/?trace={example}&__theme=light")
+        page.wait_for_timeout(3000)
+        pictures = photograph(page)
     palette = contact_sheet(pictures).quantize(255)
     frames = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     frames[0].save(

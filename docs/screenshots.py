@@ -8,17 +8,14 @@ that hold all of the words. Needs the development requirements and Chromium.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from picture import FLAGS, ROOT, free_port, wait_for
-from playwright.sync_api import Browser, Page, sync_playwright
+from picture import ROOT, opened
+from playwright.sync_api import Browser, Page
 
 Act = Callable[[Page], None]
 SIZES = {"1280x720": (1280, 720), "1920x1080": (1920, 1080), "phone": (390, 844)}
@@ -142,19 +139,8 @@ def main() -> None:
     ask.add_argument("--only", nargs="*", default=[])
     asked = ask.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    env = {**os.environ, "GRADIO_SERVER_NAME": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
-    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env)
-    try:
-        wait_for(port)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"), args=FLAGS
-            )
-            count = photograph(browser, f"http://127.0.0.1:{port}", asked.out, asked.only)
-            browser.close()
-    finally:
-        server.terminate()
+    with opened() as (browser, address):
+        count = photograph(browser, address, asked.out, asked.only)
     sys.stdout.write(f"{count} pictures in {asked.out}\n")
 
 

@@ -10,17 +10,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from specviz import lesson_questions as ask
 from specviz import lesson_rules as at
 from specviz import metrics
 from specviz.catalog import text
+from specviz.gallery import example
 from specviz.trace import Trace
-from specviz.tracefile import load
-
-FOLDER = Path(__file__).resolve().parent.parent / "examples"
 
 # Where the player stands: before the step, its guesses made, after a round, the step over, the end.
 Beat = Literal["before", "guesses", "round", "whole", "finish"]
@@ -115,12 +112,6 @@ def named(name: str) -> Lesson | None:
     return next((lesson for lesson in LESSONS if lesson.name == name), None)
 
 
-@cache
-def example(name: str, folder: Path = FOLDER) -> Trace:
-    """A recorded example by name; raises TraceError or OSError."""
-    return load(folder / f"{name}.jsonl.gz")
-
-
 def examples_of(lesson: Lesson) -> list[str]:
     """The recorded runs of a lesson, in the order in which they are needed."""
     return list(dict.fromkeys(stop.example for stop in lesson.stops))
@@ -163,7 +154,7 @@ def _resolved(name: str) -> str:
 
 def resolved(lesson: Lesson) -> dict[str, Any]:
     """The stops of a lesson as plain data, and how often its drafters guessed right."""
-    traces = {name: example(name) for name in examples_of(lesson)}
+    traces = {name: example(name).trace for name in examples_of(lesson)}
     stops = [
         _stop(stop, traces[stop.example], f"{lesson.name}.{n}")
         for n, stop in enumerate(lesson.stops, 1)

@@ -11,21 +11,15 @@ import gzip
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specviz import catalog, metrics, player
-from specviz.audit import audit
-from specviz.catalog import sentence, text
-from specviz.trace import Trace
-from specviz.tracefile import load
+from specviz import catalog, player
+from specviz.catalog import text
+from specviz.gallery import Example
 from specviz.views.thumbnail import thumbnail
 
 SHELL = Path(__file__).resolve().parent.parent / "assets" / "site"
-VERDICTS: dict[bool | str, str] = {
-    True: "ui.card.equal", "tie": "ui.card.tie", False: "ui.card.differs"
-}  # fmt: skip
 # Pictures are files of the site; the player makes its own as data, and files as blobs to save.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -35,30 +29,11 @@ POLICY = (
 Lessons = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-@dataclass(frozen=True)
-class Preset:
-    """One recorded example, as ``examples/index.json`` describes it."""
+def pages(recorded: Sequence[Example], lessons: Lessons | None = None) -> dict[str, bytes]:
+    """All files of the site by their path in it. ``lessons``: by language, those to offer.
 
-    name: str
-    title: str
-    description: str
-    decoder: str
-    trace: Trace
-
-
-def presets(folder: Path) -> tuple[Preset, ...]:
-    """The recorded examples of a folder, in the order of its index; raises TraceError, OSError."""
-    return tuple(
-        Preset(
-            entry.get("name") or entry["file"].split(".")[0],
-            entry["title"], entry["description"], entry["decoder"], load(folder / entry["file"]),
-        )
-        for entry in json.loads((folder / "index.json").read_text("utf-8"))
-    )  # fmt: skip
-
-
-def pages(recorded: Sequence[Preset], lessons: Lessons | None = None) -> dict[str, bytes]:
-    """All files of the site by their path in it. ``lessons``: by language, those to offer."""
+    Raises TraceError or OSError where an example cannot be read.
+    """
     files = {
         "index.html": _index(recorded).encode(),
         "player.js": player.bundle_js().encode(),
@@ -67,7 +42,7 @@ def pages(recorded: Sequence[Preset], lessons: Lessons | None = None) -> dict[st
     }
     for preset in recorded:
         payload = player.payload(
-            preset.trace, run_id=f"example-{preset.name}", audited=not audit(preset.trace),
+            preset.trace, run_id=f"example-{preset.name}", audited=preset.sound,
             preset=preset.name,
         )  # fmt: skip
         files[f"traces/{preset.name}.js"] = handed(f"trace {preset.name}", payload)
@@ -77,7 +52,7 @@ def pages(recorded: Sequence[Preset], lessons: Lessons | None = None) -> dict[st
         known = {
             "strings": player.player_strings(lang),
             "site": {k: v for k, v in catalog.strings(lang).items() if k.startswith("site.")},
-            "cards": [card(preset, lang) for preset in recorded],
+            "cards": [preset.card(lang) for preset in recorded],
             "decoders": decoders(recorded, lang),
             "lessons": [
                 {k: lesson[k] for k in ("name", "title", "about")}
@@ -92,9 +67,10 @@ def pages(recorded: Sequence[Preset], lessons: Lessons | None = None) -> dict[st
 
 
 def build(
-    out: Path, recorded: Sequence[Preset], lessons: Lessons | None = None
+    out: Path, recorded: Sequence[Example], lessons: Lessons | None = None
 ) -> tuple[int, int]:
-    """Write the site into the folder ``out``; returns how many files and bytes. Raises OSError."""
+    """Write the site into the folder ``out``; returns how many files and bytes. Raises
+    TraceError or OSError."""
     files = pages(recorded, lessons)
     for name, content in files.items():
         path = out / name
@@ -110,31 +86,14 @@ def handed(key: str, data: Any) -> bytes:
     return f"specvizTake({json.dumps(key)},{json.dumps(packed)});\n".encode()
 
 
-def card(preset: Preset, lang: str) -> dict[str, str]:
-    """What the gallery says of an example; figures are empty where nothing was measured."""
-    facts = metrics.summary(preset.trace)
-    figures = []
-    if facts["speedup_decode"] is not None:
-        figures.append(text("ui.card.times", lang, value=f"{facts['speedup_decode']:.2f}"))
-    if facts["equal"] is not None and not audit(preset.trace):
-        figures.append(text(VERDICTS[facts["equal"]], lang))
-    return {
-        "name": preset.name,
-        "decoder": preset.decoder,
-        "title": sentence(preset.title, lang),
-        "description": sentence(preset.description, lang),
-        "figures": " · ".join(figures),
-    }
-
-
-def decoders(recorded: Sequence[Preset], lang: str) -> dict[str, str]:
+def decoders(recorded: Sequence[Example], lang: str) -> dict[str, str]:
     """Names of the decoders of the examples, for people."""
     known = catalog.strings(lang)
     names = dict.fromkeys(preset.decoder for preset in recorded)
     return {name: known.get(f"player.decoder.{name}", name) for name in names}
 
 
-def _index(recorded: Sequence[Preset]) -> str:
+def _index(recorded: Sequence[Example]) -> str:
     """The one page. What it knows before any script: which examples and languages there are."""
     known = player.script_json(
         {

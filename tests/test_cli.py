@@ -488,7 +488,7 @@ def test_a_terminated_run_leaves_its_trace_marked_as_stopped(tmp_path: Path) -> 
         assert run.stdout is not None
         assert run.stdout.readline() == b"now\n"
         run.terminate()
-        assert run.wait(30) == 143
+        assert run.wait(60) == 143
     found = load(out).run()
     assert found is not None and found.finish is not None
     assert (len(found.steps), found.finish.reason) == (2, "stopped")

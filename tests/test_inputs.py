@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
-from time import monotonic
+from time import process_time
 
 import pytest
 
@@ -221,7 +221,7 @@ def test_document_and_question_make_one_prompt() -> None:
 
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "_" * 50_000], ids=["letters", "underscores"])
 def test_a_long_run_of_one_letter_is_tokenized_in_time(text: str) -> None:
-    started = monotonic()
+    started = process_time()  # other work on the machine does not count
     inputs = rhyme_model().encode([Message("user", text)])
     assert inputs.tokens == (1 + ord(text[0]),) * len(text)
-    assert monotonic() - started < 20
+    assert process_time() - started < 20

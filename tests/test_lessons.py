@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from specviz import catalog, lessons, player
+from specviz import catalog, gallery, lessons, player
 from specviz.lesson_rules import Spot
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -253,14 +253,14 @@ def test_a_losing_run_is_explained_by_its_own_figures() -> None:
 def test_a_rule_without_a_step_says_so() -> None:
     for lesson in lessons.LESSONS:
         for stop in lesson.stops:
-            assert isinstance(stop.rule(lessons.example(stop.example)), Spot)
+            assert isinstance(stop.rule(gallery.example(stop.example).trace), Spot)
     wave = next(lesson for lesson in lessons.LESSONS if lesson.name == "wave").stops[0]
     with pytest.raises(LookupError):
-        wave.rule(lessons.example("list"))
+        wave.rule(gallery.example("list").trace)
 
 
 def test_an_exported_file_holds_a_lesson_on_its_run_alone() -> None:
-    trace = lessons.example("list")
+    trace = gallery.example("list").trace
     page = player.export_html(trace, lesson=plans()["speculation"])
     data = json.loads(page.split('id="run">')[1].split("</script>")[0])
     assert data["lesson"] == plans()["speculation"]

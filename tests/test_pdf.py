@@ -100,7 +100,7 @@ def test_a_reader_that_hangs_or_crashes_ends_alone(
     monkeypatch.setattr(reader, "WORKER", worker)
     started = time.monotonic()
     assert refusal(pdf(["a" * 200_000]), seconds=0.6) == sentence
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 50  # the worker sleeps for 60
 
 
 def test_fonts_that_do_not_say_their_letters_are_refused_or_counted(

@@ -302,7 +302,7 @@ def test_a_probe_goes_through_a_forked_worker(events: tuple[StoredEvent, ...]) -
     )
     worker.start()
     there = pickle.loads(mine.recv_bytes())
-    worker.join(20)
+    worker.join(60)
     assert there == list(jobs.run(job)) and isinstance(there[-1], Probe)
 
 
@@ -312,7 +312,7 @@ def test_a_closed_probe_leaves_the_device_free(events: tuple[StoredEvent, ...]) 
         pass
     stream.close()
     lock, _ = probing.turn("cpu")
-    assert lock.acquire(timeout=1)
+    assert lock.acquire(timeout=60)
     waiting = jobs.run(ProbeJob(events))
     assert next(waiting) == Progress(stage="queue", done=0, total=1)
     waiting.close()

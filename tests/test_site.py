@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from specviz import catalog, lessons, site
+from specviz import catalog, gallery, lessons, site
 from specviz.cli import main
+from specviz.gallery import Example
 from specviz.trace import Trace
 from specviz.tracefile import load
 from specviz.views.thumbnail import thumbnail
@@ -28,13 +29,13 @@ def handed(script: bytes) -> tuple[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> tuple[site.Preset, ...]:
+def recorded() -> tuple[Example, ...]:
     """Two of the recorded examples, one with a picture."""
-    return tuple(p for p in site.presets(EXAMPLES) if p.name in ("lookup", "sign"))
+    return tuple(p for p in gallery.listed() if p.name in ("lookup", "sign"))
 
 
 def test_a_site_holds_a_trace_a_picture_and_words_of_every_example(
-    recorded: tuple[site.Preset, ...],
+    recorded: tuple[Example, ...],
 ) -> None:
     files = site.pages(recorded)
     assert sorted(files) == [
@@ -55,7 +56,7 @@ def test_a_site_holds_a_trace_a_picture_and_words_of_every_example(
 
 
 def test_the_page_names_no_other_host_and_allows_only_its_own_scripts(
-    recorded: tuple[site.Preset, ...],
+    recorded: tuple[Example, ...],
 ) -> None:
     page = site.pages(recorded)["index.html"].decode()
     assert "default-src &#x27;none&#x27;; script-src &#x27;self&#x27;;" in page
@@ -67,11 +68,11 @@ def test_the_page_names_no_other_host_and_allows_only_its_own_scripts(
     assert json.loads(known[1])["presets"] == ["lookup", "sign"]
 
 
-def test_the_same_examples_give_the_same_bytes(recorded: tuple[site.Preset, ...]) -> None:
+def test_the_same_examples_give_the_same_bytes(recorded: tuple[Example, ...]) -> None:
     assert site.pages(recorded) == site.pages(recorded)
 
 
-def test_lessons_stand_beside_the_traces_by_language(recorded: tuple[site.Preset, ...]) -> None:
+def test_lessons_stand_beside_the_traces_by_language(recorded: tuple[Example, ...]) -> None:
     lesson = {"name": "one", "title": "One", "about": "First.", "at": [1], "examples": ["lookup"]}
     files = site.pages(recorded, {"en": [lesson], "ru": [{**lesson, "title": "Один"}]})
     assert handed(files["lessons/one.en.js"]) == ("lesson one.en", lesson)
@@ -82,9 +83,9 @@ def test_lessons_stand_beside_the_traces_by_language(recorded: tuple[site.Preset
 
 def test_the_command_writes_the_site_and_says_what_it_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-    recorded: tuple[site.Preset, ...],
+    recorded: tuple[Example, ...],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(site, "presets", lambda folder: recorded)
+    monkeypatch.setattr("specviz.cli.site.listed", lambda: recorded)
     out = tmp_path / "a" / "site"
     assert main(["site", "--out", str(out)]) == 0
     files = site.pages(recorded, {lang: lessons.plain(lang) for lang in catalog.LANGUAGES})

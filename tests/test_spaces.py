@@ -22,7 +22,7 @@ from specviz.jobs import Job, ProbeJob
 from specviz.limits import Limits
 from specviz.models import registry, stored
 from specviz.models.base import InputError, Message
-from specviz.trace import Event, Finish, Progress, Step, Trace
+from specviz.trace import Event, Finish, Prefill, Progress, Step, Trace
 from specviz.ui import device, host, launch_options, quota
 from specviz.ui.actions import Actions
 from specviz.ui.api import generate
@@ -213,17 +213,33 @@ def test_the_seconds_follow_budget_prompt_model_and_baseline(
     assert meter.duration(job) == 11
 
 
+def paced(events: tuple[Any, ...], step: Pace, plain: Pace) -> tuple[Any, ...]:
+    """``events`` as if recorded at the given pace, whatever this machine took."""
+
+    def timed(event: Any) -> Any:
+        pace = plain if event.role == "baseline" else step
+        if isinstance(event, Step):
+            parts = {name: pace.step / 3 for name in ("draft", "verify", "commit")}
+            return event.model_copy(
+                update={"seconds": event.seconds.model_copy(update={**parts, "total": pace.step})}
+            )
+        if isinstance(event, Prefill):
+            return event.model_copy(update={"seconds": pace.token * prompt})
+        return event
+
+    prompt = len(events[0].tokens)
+    return tuple(map(timed, events))
+
+
 def test_what_was_seen_here_counts_instead_of_the_guess(meter: Meter) -> None:
     job = Job(model="toy", prompt="This is the cow", max_new_tokens=100, baseline=False)
     before = meter.duration(job)
-    events = toy_trace().events
+    events = paced(toy_trace().events, Pace(step=0.004, token=0.001), Pace(0.002, 0.0005))
     assert list(meter.watch(job, iter(events))) == list(events)
-    for role, decoder in (("decoder", job.decoder), ("baseline", "autoregressive")):
+    for decoder, step in ((job.decoder, 0.004), ("autoregressive", 0.002)):
         pace = meter._seen[("toy", decoder, "auto")]
-        seconds = [e.seconds for e in events if isinstance(e, Step) and e.role == role]
-        own = sum(s.draft + s.verify + s.commit for s in seconds) / len(seconds)
-        assert pace.step == pytest.approx(own) and pace.token > 0
-    assert meter.duration(job) < before
+        assert (pace.step, pace.token) == (pytest.approx(step), pytest.approx(0.001))
+    assert before == 26 > meter.duration(job) == 21
     meter._seen[quota.way(job)] = Pace(step=0.4, token=0.0)
     assert meter.duration(job) == 20 + 50
     meter._seen[quota.way(job, "autoregressive")] = Pace(step=0.04, token=0.0)

@@ -20,6 +20,7 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
+from specviz.gallery import Example
 from specviz.inputs import Document, open_document
 from specviz.jobs import Job
 from specviz.memories import Scopes
@@ -29,17 +30,18 @@ from specviz.trace import Check, Event, Finish, Prefill, Progress, Trace
 from specviz.tracefile import save
 from specviz.ui import document as document_tab
 from specviz.ui import launch_options, reading
-from specviz.ui.actions import KEEP, Actions
+from specviz.ui.actions import Actions
 from specviz.ui.address import step_of
 from specviz.ui.answers import Answers
 from specviz.ui.api import generate
 from specviz.ui.document import read
-from specviz.ui.examples import Example, examples
+from specviz.ui.examples import Toy, examples
 from specviz.ui.form import build_form, control, first_model, whole
 from specviz.ui.inspect import Inspect
 from specviz.ui.lines import ended_line
 from specviz.ui.live import INTERVAL, Stage, Tick, follow, stage_of
 from specviz.ui.memory import MOST_SCOPES, Memory, room
+from specviz.ui.opening import KEEP
 from specviz.ui.panes import emptied
 from specviz.ui.trust import check_model, check_trusted
 from specviz.ui.visit import KEPT_RUNS, Desk, Live, Visit
@@ -586,8 +588,22 @@ def test_earlier_runs_of_a_tab_can_be_opened_again_by_this_tab_alone() -> None:
     assert told(own.pick(other, press("own-r1"))[-1]) == ("error", gone)
     assert told(own.pick(visit, press("own-r9"))[-1]) == ("error", gone)
     assert visit.shown == "r1"
-    visit.copied = "r2"  # of which more is known by now, under another id
-    assert json.loads(own.cards(visit))["cards"] == []
+
+
+def test_a_run_that_is_read_back_from_its_file_is_the_run_it_was(tmp_path: Path) -> None:
+    own, visit = an_actions(), Visit()
+    trace, other = toy_trace(), toy_trace()
+    path = tmp_path / "run.jsonl.gz"
+    save(path, trace.events)
+    own.desk.keep(visit, "first", trace)
+    own.desk.keep(visit, "second", other)  # the same tokens, at other moments: another run
+    message, gallery, run_id, _ = own.upload(visit, str(path))
+    assert (loaded(message)["run_id"], run_id, visit.own) == ("first", "first", ["second", "first"])
+    assert [c["name"] for c in json.loads(gallery)["cards"]] == ["own-second"]
+    stranger = Visit()
+    run_id = own.upload(stranger, str(path))[2]
+    assert stranger.own == [run_id] != ["first"], "nobody learns the name of another's run"
+    assert own.upload(stranger, str(path))[2] == run_id and stranger.own == [run_id]
 
 
 def test_run_ids_cannot_be_guessed() -> None:
@@ -824,7 +840,7 @@ def opened(actions: Actions, **query: str) -> tuple[Any, ...]:
 
 def test_an_address_that_leads_nowhere_opens_the_first_run(tmp_path: Path) -> None:
     (tmp_path / "bad.gz").write_bytes(b"nonsense")
-    first = Example("rhyme", "A", "", "recap")
+    first = Toy("rhyme", "A", "", "recap")
     actions = an_actions(first, Example("gone", "B", "", "recap", tmp_path / "bad.gz"))
     message, _, run, line = opened(actions, trace="", step="7")
     assert (run, told(line)) == ("example-rhyme", ("", ""))
@@ -845,7 +861,7 @@ def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("a secret detail")
 
-    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(shown="before")
+    actions, visit = an_actions(Toy("rhyme", "A", "", "recap")), Visit(shown="before")
     path = tmp_path / "run.jsonl"
     save(path, toy_trace().events)
     bug = ("error", "Something went wrong inside specviz; the log has the details.")
@@ -867,7 +883,7 @@ def test_a_bug_while_something_is_opened_is_said_and_keeps_the_page(
 def test_a_number_that_json_lacks_is_not_shown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(shown="before")
+    actions, visit = an_actions(Toy("rhyme", "A", "", "recap")), Visit(shown="before")
     path = tmp_path / "run.jsonl"
     save(path, toy_trace().events)
     monkeypatch.setattr(
@@ -942,7 +958,7 @@ def test_one_token_is_not_tokens() -> None:
 
 
 def test_while_a_run_goes_on_the_cards_are_locked() -> None:
-    actions, visit = an_actions(Example("rhyme", "A", "", "recap")), Visit(live=Live(JOB))
+    actions, visit = an_actions(Toy("rhyme", "A", "", "recap")), Visit(live=Live(JOB))
     assert json.loads(actions.cards(visit))["locked"] == "A run is going on: stop it first."
     assert visit.live is not None
     *_, last = actions.run(visit)

@@ -20,7 +20,7 @@ from specviz.trace import Trace
 from specviz.tracefile import save
 from specviz.ui.actions import Actions
 from specviz.ui.document import read
-from specviz.ui.examples import TOY_WORDS, Example, examples
+from specviz.ui.examples import TOY_WORDS, Toy, examples
 from specviz.ui.form import control, summary, whole
 from specviz.ui.inspect import Inspect
 from specviz.ui.pictures import PictureField
@@ -33,7 +33,7 @@ from specviz.views.card import card
 
 @pytest.fixture(scope="module")
 def config() -> dict[str, Any]:
-    rhyme = Example("rhyme", *TOY_WORDS, "recap")
+    rhyme = Toy("rhyme", *TOY_WORDS, "recap")
     found: dict[str, Any] = ui.build((rhyme,)).config
     return found
 
@@ -71,7 +71,7 @@ def test_pages_link_to_each_other(config: dict[str, Any]) -> None:
 
 
 def test_cards_speak_the_language_of_their_page(config: dict[str, Any]) -> None:
-    rhyme = Example("rhyme", *TOY_WORDS, "recap")
+    rhyme = Toy("rhyme", *TOY_WORDS, "recap")
     actions = Actions(Desk(), (rhyme,), jobs.run, None, "ru")  # type: ignore[arg-type]
     (card,) = json.loads(actions.cards(Visit()))["cards"]
     assert (card["title"], card["about"]) == ("Детский стишок", summary("recap", "ru"))
@@ -123,7 +123,7 @@ def test_notes_and_findings_speak_it_too(tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_bytes(b"one\r\ntwo\r\n")
     line = _read(tmp_path / "old.txt")
     assert "Прочитан как UTF-8. 2 конца строк CRLF заменены на LF." in line
-    trace = Example("rhyme", *TOY_WORDS, "recap").trace
+    trace = Toy("rhyme", *TOY_WORDS, "recap").trace
     header, prefill, *rest = trace.events
     header = header.model_copy(update={"notes": (jobs.DISTURBED,)})
     shown = dict(card(Trace((header, prefill, *rest)), "ru"))

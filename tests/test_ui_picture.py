@@ -13,12 +13,12 @@ import gradio as gr
 import pytest
 
 from specviz import jobs
+from specviz.gallery import Example
 from specviz.jobs import Job
 from specviz.models.toy_signs import sign
 from specviz.trace import Progress, Trace
 from specviz.tracefile import save
 from specviz.ui.actions import Actions
-from specviz.ui.examples import Example
 from specviz.ui.given import given
 from specviz.ui.inspect import Inspect
 from specviz.ui.visit import Desk, Visit
@@ -104,6 +104,39 @@ def test_a_probe_marks_the_shown_run_and_leaves_an_example_to_the_others(trace: 
     # Its results stay although the page says that another run is shown.
     assert own.offer(visit) == (gr.skip(),) * 5
     assert not visit.busy
+
+
+def test_a_probe_of_ones_own_run_leaves_it_the_run_it_was(trace: Trace) -> None:
+    own, visit = page(), Visit(shown="mine", reusable="mine")
+    own.actions.desk.keep(visit, "mine", trace)
+    asked(own, visit, "picture:blank:0")
+    assert (visit.shown, visit.reusable, visit.own, visit.copied) == ("mine", "mine", ["mine"], {})
+    assert json.loads(own.actions.cards(visit))["cards"] == []
+    now = own.actions.desk.trace("mine")
+    assert now is not None and [p.kind for p in now.probes] == ["blank"]
+
+
+def test_an_example_that_is_probed_again_from_the_gallery_is_one_run_of_ones_own(
+    trace: Trace, tmp_path: Path
+) -> None:
+    save(tmp_path / "a.jsonl", trace.events)
+    own, visit = page(Example("a", "A sign", "", "recap", tmp_path / "a.jsonl")), Visit()
+    click = SimpleNamespace(_data={"name": "a"})
+    visit.other = sign("blue")
+    own.actions.pick(visit, click)
+    asked(own, visit, "picture:blank:0")
+    first = visit.shown
+    own.actions.pick(visit, click)
+    offered = own.offer(visit)[0]
+    assert offered["value"] == "picture:blank:0", "another run is shown than the one just probed"
+    asked(own, visit, "picture:other:0")
+    assert (visit.shown, visit.own, visit.copied) == (first, [first], {first: "example-a"})
+    now = own.actions.desk.trace(first)
+    assert now is not None and [p.kind for p in now.probes] == ["blank", "other"]
+    # Opened again it is another run than the example, and none that was just probed.
+    own.actions.pick(visit, click)
+    own.actions.pick(visit, SimpleNamespace(_data={"name": f"own-{first}"}))
+    assert own.offer(visit)[0]["value"] == "picture:blank:0"
 
 
 def test_the_button_says_what_a_press_does() -> None:

@@ -18,11 +18,12 @@ from specviz.models.base import MOST_PICTURES, InputError, Message
 from specviz.models.toy_signs import sign
 from specviz.trace import Event, Header, Progress, Trace
 from specviz.ui import samples as gallery
-from specviz.ui.actions import KEEP, Actions
+from specviz.ui.actions import Actions
 from specviz.ui.api import generate
-from specviz.ui.examples import Example
+from specviz.ui.examples import Toy
 from specviz.ui.form import Form, build_form
 from specviz.ui.given import given
+from specviz.ui.opening import KEEP
 from specviz.ui.pictures import MOST, PictureField, seeing, sees
 from specviz.ui.samples import samples
 from specviz.ui.talk import GoOn, can_go_on, talk_of
@@ -263,7 +264,7 @@ def test_a_talk_goes_on_with_the_pictures_and_the_answer_of_the_run_that_is_show
     desk = Desk()
     visit = Visit(shown="one")
     desk.keep(visit, "one", trace)
-    actions = Actions(desk, (Example("rhyme", "", "", "recap"),), jobs.run, form, "en")
+    actions = Actions(desk, (Toy("rhyme", "", "", "recap"),), jobs.run, form, "en")
     field = form.pictures
     on = GoOn(actions, field)
     assert [each["visible"] for each in on.offer(visit)] == [True, True]
@@ -310,7 +311,7 @@ def test_nothing_goes_on_after_a_run_without_pictures_or_end(form: Form) -> None
     assert not can_go_on(run_of())
     seen = run_of(sign("red"))
     assert not can_go_on(Trace(seen.events[:-1]))
-    actions = Actions(Desk(), (Example("rhyme", "", "", "recap"),), jobs.run, form, "en")
+    actions = Actions(Desk(), (Toy("rhyme", "", "", "recap"),), jobs.run, form, "en")
     on = GoOn(actions, form.pictures)
     assert [each["visible"] for each in on.offer(Visit())] == [False, False]
     *same, line = on.begin(Visit(), "typed", "toy")

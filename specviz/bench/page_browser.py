@@ -34,14 +34,13 @@ def chromium() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         raise Unsupported(
-            "The suite page drives a browser through Playwright, which is not installed: run "
-            "pip install -r requirements-dev.txt."
+            "A browser is driven through Playwright, which is not installed: run pip install -r "
+            "requirements-dev.txt."
         ) from error
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         raise Unsupported(
-            "The suite page needs Chromium and found none: install it, or set CHROMIUM to the "
-            "path of one."
+            "This needs Chromium and found none: install it, or set CHROMIUM to the path of one."
         )
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=ARGS)

@@ -10,9 +10,8 @@ import typer
 from specviz import lessons, site
 from specviz.catalog import LANGUAGES, text
 from specviz.cli.command import command
+from specviz.gallery import FOLDER, listed
 from specviz.models.base import InputError
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @command.command("site", help=text("cli.site"))
@@ -20,9 +19,11 @@ def site_command(
     out: Annotated[Path, typer.Option("--out", "-o", help=text("cli.site.out"))],
 ) -> None:
     try:
-        recorded = site.presets(EXAMPLES)
+        recorded = listed()
+        for example in recorded:
+            _ = example.trace
     except FileNotFoundError as error:
-        raise InputError(text("cli.error.site.examples", folder=EXAMPLES)) from error
+        raise InputError(text("cli.error.site.examples", folder=FOLDER)) from error
     try:
         taught = {lang: lessons.plain(lang) for lang in LANGUAGES}
         files, size = site.build(out, recorded, taught)

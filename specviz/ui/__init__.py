@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from starlette.middleware import Middleware
+
 from specviz.limits import from_environment
 from specviz.models import registry
 from specviz.models.base import InputError
 from specviz.ui.languages import HEAD_TAGS
+from specviz.ui.packing import Packing
 from specviz.ui.page import build
 from specviz.ui.theme import CSS_FILE, theme
 
@@ -26,6 +29,7 @@ def launch_options() -> dict[str, Any]:
         "enable_monitoring": False,
         "ssr_mode": False,
         "pwa": False,
+        "app_kwargs": {"middleware": [Middleware(Packing)]},
     }
 
 

@@ -14,8 +14,10 @@ from typing import Any
 import gradio as gr
 
 from specviz import player
+from specviz.catalog import text
 from specviz.ui.place import follow
 
+HELD = 8000  # ms that the page's own words stand in the status line
 # What a script in the browser may ask: all its arguments come as one list.
 Answer = Callable[[list[Any]], Any]
 
@@ -44,15 +46,23 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
             '<progress hidden></progress></div>'
         ),
         js_on_load=script("""
-            let newest = 0;
+            let newest = 0, held = '', timer = 0;
+            // What the page itself has to say is not swept away by the next line of a run.
+            element.specvizSay = (words) => {
+              held = words;
+              clearTimeout(timer);
+              timer = setTimeout(() => { held = ''; show(); }, HELD);
+              show();
+            };
             const show = () => {
-              const { kind, text, done, total, at } = JSON.parse(props.value);
+              const value = JSON.parse(props.value), { done, total, at } = value;
               if (at < newest) return;  // answers of two events may overtake each other
               newest = at;
+              const kind = held ? 'error' : value.kind, text = held || value.text;
               // What the stage waits for stands on it, too, until it comes or fails.
               const stage = document.querySelector('#player')?.dataset ?? {};
-              if (kind !== 'busy') delete stage.opening;
-              else if (stage.opening) stage.opening = text;
+              if (value.kind !== 'busy') delete stage.opening;
+              else if (stage.opening) stage.opening = value.text;
               const line = element.querySelector('.sv-status-text');
               const bar = element.querySelector('progress');
               element.querySelector('.sv-status').dataset.kind = kind;
@@ -64,7 +74,7 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
               if (total > 0) { bar.max = total; bar.value = Math.min(done, total); }
               else bar.removeAttribute('value');
             };
-        """),
+        """.replace("HELD", str(HELD))),
         elem_id=elem_id,
     )
 
@@ -129,6 +139,11 @@ def gallery(value: str, opening: str, elem_id: str | None = None) -> gr.HTML:
               const gallery = element.querySelector('.sv-gallery');
               gallery.replaceChildren();
               let list = null;
+              element.specvizOpen = (name) => {
+                const card = cards.find((each) => each.name === name);
+                if (card) open(card);
+                else trigger('click', { name });  // the run that is shown has none
+              };
               cards.forEach((card, i) => {
                 if (card.decoder !== cards[i - 1]?.decoder) {
                   const group = document.createElement('section');
@@ -222,13 +237,14 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
     def get_events(arguments: list[Any]) -> Any:
         return answer(arguments)
 
+    words = {"busy": text("ui.error.busy", lang), "lost": text("ui.error.earlier", lang)}
     options = {"strings": player.player_strings(lang), "lang": lang}
     return gr.HTML(
         "",
         html_template='<div class="sv-stage"></div>',
         js_on_load=player.bundle_js() + follow() + script(
             """
-            const place = follow();
+            const place = follow(WORDS);
             const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
               ...OPTIONS,
               fetchEvents: (runId, from) => server.get_events(runId, from),
@@ -263,7 +279,7 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
               taken = value;
               queue = queue.then(() => take(value)).catch((e) => console.error(e));
             };
-            """.replace("OPTIONS", json.dumps(options))
+            """.replace("OPTIONS", json.dumps(options)).replace("WORDS", json.dumps(words))
         ),
         server_functions=[get_events],
         elem_id=elem_id,

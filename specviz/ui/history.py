@@ -13,12 +13,12 @@ PREFIX = "own-"  # of a card's name, before the id of a run
 
 def earlier(desk: Desk, visit: Visit, lang: str) -> list[dict[str, Any]]:
     """Cards of the runs of ``visit`` that can be opened again, newest first; not of the one that
-    is shown, and of a run whose answer was read back only of what holds that, too."""
+    is shown."""
     found = []
     for run_id in reversed(visit.own):
         trace = desk.trace(run_id)
         run = trace.run("decoder") if trace is not None else None
-        if run is None or run_id in (visit.shown, visit.copied):
+        if run is None or run_id == visit.shown:
             continue
         asked = next((m.text for m in reversed(run.header.messages) if m.role == "user"), "")
         tokens = text("view.tokens", lang, count=len(run.tokens))

@@ -11,10 +11,10 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import sentence, text
+from specviz.gallery import Example
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
 from specviz.ui.address import shortened
-from specviz.ui.examples import Example
 from specviz.ui.visit import Desk, Visit
 from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 from specviz.views.report import Group
@@ -89,7 +89,7 @@ class Inspect:
         """The examples of a decoder, but not the one of which more is known by now."""
         found: list[Group] = []
         for example in self.examples:
-            probed = visit.shown == visit.probed and visit.copied == f"example-{example.name}"
+            probed = visit.copied.get(visit.shown) == f"example-{example.name}"
             if example.decoder != decoder or probed:
                 continue
             if example.name not in self.recorded:

@@ -9,6 +9,7 @@ import gradio as gr
 from gradio import events
 
 from specviz.catalog import LANGUAGES, text
+from specviz.gallery import Example
 from specviz.limits import from_environment
 from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
@@ -17,7 +18,7 @@ from specviz.ui.below import ASK_ON, COLUMN_OPEN, TOGGLE_COLUMN, build_below
 from specviz.ui.blocks import plain, player_stage, status_line
 from specviz.ui.callers import Callers, clear_memory
 from specviz.ui.device import Door, door
-from specviz.ui.examples import Example, examples
+from specviz.ui.examples import examples
 from specviz.ui.form import Form, build_form
 from specviz.ui.host import DELETE_AFTER, DELETE_EVERY, duplicate_link, privacy_line
 from specviz.ui.inspect import Inspect

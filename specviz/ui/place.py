@@ -11,11 +11,12 @@ import os
 
 # Browsers refuse more than some changes of an address in a while, so it follows with a pause.
 _SCRIPT = """
-const follow = () => {
+const follow = (WORDS) => {
   const HUB = 'https://huggingface.co', SPACE = NAME, PAUSE = 400;
   const framed = window.parent !== window;
   let shown = null, lesson = null, wanted = null, opening = '', timer = 0;
-  let picked = false, moving = false;
+  let picked = false, moving = false, undoing = false;
+  let entry = history.state?.specvizAt ?? 0;  // which one of the history the page shows
   const returning = new Set();  // runs that Back or Forward asked for and that are not there yet
   const preset = (run) => (run.startsWith('example-') ? run.slice('example-'.length) : '');
   const isOwn = (card) => card.dataset.name.startsWith('own-');
@@ -34,8 +35,9 @@ const follow = () => {
     const name = lesson ? '' : preset(shown.run);
     const url = aimed(new URL(location), name, shown.step, lesson);
     if (url.href === location.href && history.state?.specviz === shown.run) return;
+    if (how === 'pushState') entry++;
     // Whatever the framework keeps with an entry of the history stays with it.
-    history[how]({ ...history.state, specviz: shown.run }, '', url);
+    history[how]({ ...history.state, specviz: shown.run, specvizAt: entry }, '', url);
     // A Space stands in a frame: the address that a reader sees is that of the page around it.
     if (!framed || !SPACE) return;
     const outer = new URLSearchParams(url.search);
@@ -48,7 +50,7 @@ const follow = () => {
     shown = { run, step: Math.max(0, step) + 1 };
     // Where the page opened is what the address already says, or says without a word.
     if (before === undefined) {
-      history.replaceState({ ...history.state, specviz: run }, '', location);
+      history.replaceState({ ...history.state, specviz: run, specvizAt: entry }, '', location);
       return;
     }
     const asked = returning.delete(run) || opening === run;
@@ -63,8 +65,7 @@ const follow = () => {
   };
   /** A lesson asks for the recording of its stop; false where it cannot be opened now. */
   const open = (example) => {
-    const cards = [...document.querySelectorAll('#gallery .sv-card')];
-    const card = cards.find((each) => each.dataset.name === example);
+    const card = cards().find((each) => each.dataset.name === example);
     if (!card || card.disabled) return false;
     opening = runOf(card);
     card.click();
@@ -85,43 +86,63 @@ const follow = () => {
     return url.href;
   };
   const lessonLink = (name, stop) => linkTo('', 0, { lesson: name, stop });
+  const cards = () => [...document.querySelectorAll('#gallery .sv-card')];
+  const part = (of, what) => [...document.querySelectorAll(of)].find((e) => e[what])?.[what];
+  /** While a run is going on nothing else is shown: back to the entry that was left. */
+  const refuse = () => {
+    const left = history.state?.specvizAt;
+    part('#status *', 'specvizSay')?.(WORDS.busy);
+    if (left === undefined || left === entry) return write('replaceState');
+    undoing = true;
+    history.go(entry - left);
+  };
+  /** The run that an entry of the history asks for, and the name of the card that opens it. */
+  const aim = (name) => {
+    // Of two runs side by side the first is there without the other.
+    const kept = (history.state?.specviz ?? '').replace(/^pair /, '');
+    const card = cards().find((each) => runOf(each) === (name ? 'example-' + name : kept)) ??
+      cards().find((each) => runOf(each) === kept);
+    if (card) return { run: runOf(card), card: card.dataset.name };
+    // What is shown has no card, for it is there.
+    if (kept && [kept, 'pair ' + kept].includes(shown?.run))
+      return { run: kept, card: 'own-' + kept };
+    const first = cards().find((each) => !isOwn(each));
+    return first && { run: runOf(first), card: first.dataset.name, lost: kept && !preset(kept) };
+  };
   /** Where Back or Forward leads: a lesson, the same run at another step, or another card. */
   const back = (stage) => {
+    if (undoing) {
+      undoing = false;
+      return;
+    }
     const query = new URL(location).searchParams;
     const begins = [...document.querySelectorAll('#lessons [data-lesson]')]
       .find((each) => each.dataset.lesson === query.get('lesson'));
-    if (!begins) {
-      moving = true;
-      stage.leaveLesson();
-      moving = false;
-    }
+    const to = aim(query.get('trace')), same = to && to.run === shown?.run;
     // What waits to be written belongs to the entry that was left.
     clearTimeout(timer);
     timer = 0;
+    if ((begins || !same) && cards().some((each) => each.disabled)) return refuse();
+    entry = history.state?.specvizAt ?? entry;
     if (begins) {
       begins.dataset.stop = query.get('stop') ?? '';
       begins.click();
       return;
     }
-    const name = query.get('trace'), step = query.get('step');
+    moving = true;
+    stage.leaveLesson();
+    moving = false;
+    if (!to) return;
+    const step = query.get('step');
     const at = /^\\d{1,9}$/.test(step ?? '') ? Number(step) - 1 : null;
-    const cards = [...document.querySelectorAll('#gallery .sv-card')];
-    let run = name ? 'example-' + name : history.state?.specviz;
-    let card = cards.find((each) => runOf(each) === run);
-    if (!card && !name && run !== shown?.run) {
-      // The run that is shown may be the one asked for, under another id since it knows more.
-      if (run && !preset(run) && shown && !preset(shown.run)) return;
-      card = cards.find((each) => !isOwn(each));
-      run = card && runOf(card);
-    }
-    if (shown && run === shown.run) {
+    if (to.lost) part('#status *', 'specvizSay')?.(WORDS.lost);
+    if (same) {
       if (at !== null) stage.seekStep(at);
       return;
     }
-    if (!card || card.disabled) return;
-    returning.add(run);
-    wanted = { run, at };
-    card.click();
+    returning.add(to.run);
+    wanted = { run: to.run, at };
+    part('#gallery *', 'specvizOpen')(to.card);
   };
   const loaded = (stage) => {
     if (wanted?.run !== stage.state().run) return;
@@ -134,5 +155,8 @@ const follow = () => {
 
 
 def follow() -> str:
-    """A script that defines ``follow()``: what a player's host does about the address."""
+    """A script that defines ``follow(words)``: what a player's host does about the address.
+
+    ``words``: ``busy`` and ``lost``, what is said where it cannot lead back.
+    """
     return _SCRIPT.replace("NAME", json.dumps(os.environ.get("SPACE_ID", "")))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from functools import reduce
 
 from specviz.jobs import Job
 from specviz.memories import Scopes
 from specviz.models.base import Picture
 from specviz.player import Pair
-from specviz.trace import Recording, StoredEvent, Trace
+from specviz.probing import with_probe
+from specviz.trace import Probe, Recording, StoredEvent, Trace
 from specviz.ui.given import Given, Talk
 from specviz.ui.reading import Reading
 
@@ -51,9 +53,10 @@ class Visit:
     the next prompt; ``opening``: files that are still becoming such pictures; ``refused``: what is
     wrong with files that were too large to be sent; ``replacing``: the number of the one whose
     place the next takes; ``talk``: the turns before. ``other``: the picture
-    that may stand in the place of one of the run that is shown; ``probed``: that run since its
-    answer was read back, ``copied``: what it was called before. ``pair``: the two runs that were
-    compared last, the first of them with what stands beside it.
+    that may stand in the place of one of the run that is shown; ``probed``: that run if its
+    answer has just been read back. ``copied``: own runs that began as an example of which more is
+    known by now, and the run ids of those. ``pair``: the two runs that were compared last, the
+    first of them with what stands beside it.
     """
 
     scopes: Scopes = field(default_factory=Scopes)
@@ -72,7 +75,7 @@ class Visit:
     talk: Talk | None = None
     other: Picture | None = None
     probed: str = ""
-    copied: str = ""
+    copied: dict[str, str] = field(default_factory=dict)
     pair: tuple[Trace, Pair] | None = None
 
     @property
@@ -126,11 +129,22 @@ class Desk:
         self._runs[run_id] = trace
 
     def keep(self, visit: Visit, run_id: str, events: Recording | Trace) -> None:
-        """Keep a run of ``visit`` and forget its older ones."""
+        """Keep a run of ``visit``, or what is known of it now, and forget its older ones."""
         self._runs[run_id] = events
+        if run_id in visit.own:
+            visit.own.remove(run_id)
         visit.own.append(run_id)
         while len(visit.own) > KEPT_RUNS:
             self._runs.pop(visit.own.pop(0), None)
+
+    def again(self, visit: Visit, trace: Trace) -> tuple[str, Trace]:
+        """The name of the run of ``trace`` in ``visit``, and all that is known of it: one that was
+        read from a file or whose answer was read back is the run that it was before."""
+        for run_id in visit.own:
+            before = self.trace(run_id)
+            if before is not None and _recorded(before) == _recorded(trace):
+                return run_id, reduce(with_probe, trace.probes, before)
+        return new_run_id(), trace
 
     def trace(self, run_id: str) -> Trace | None:
         """What has been recorded of a run; None when nobody knows it (any more)."""
@@ -141,3 +155,8 @@ class Desk:
         """The events of a run from number ``start`` on."""
         trace = self.trace(run_id)
         return list(trace.events[max(0, start) :]) if trace else []
+
+
+def _recorded(trace: Trace) -> list[StoredEvent]:
+    """What happened in a run, without what was found out afterwards."""
+    return [event for event in trace.events if not isinstance(event, Probe)]

@@ -24,11 +24,12 @@ from specviz.player import Pair
 from specviz.probing import found_by, with_probe
 from specviz.trace import Event, Probe, Trace, TraceError
 from specviz.tracefile import load
-from specviz.ui.actions import KEEP, Actions
+from specviz.ui.actions import Actions
 from specviz.ui.address import shortened
 from specviz.ui.blocks import said, status
 from specviz.ui.lines import stage_line
 from specviz.ui.live import INTERVAL, Stage, stage_of
+from specviz.ui.opening import KEEP
 from specviz.ui.trust import check_trusted
 from specviz.ui.visit import Live, Visit
 from specviz.ui.whatif_picture import (

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from .exported import show  # noqa: F401  (a fixture of the player's tests)
+from .patience import PATIENCE
 from .visitor import enter, server, visitor  # noqa: F401  (fixtures of the page's tests)
 
 ARGS = [
@@ -58,6 +59,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         contexts.append(context)
         context.route("**/*", route)
         page = context.new_page()
+        page.set_default_timeout(1000 * PATIENCE)
         page.on("dialog", dialog)
         page.on("pageerror", lambda error: faults.append(f"threw {error}"))
         page.goto(url)

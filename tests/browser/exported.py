@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from playwright.sync_api import Page
 
 from specviz import player
 from specviz.trace import Trace
+
+from .patience import PATIENCE
 
 Opener = Callable[..., Page]
 
@@ -45,7 +48,7 @@ def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
             }"""
         )
         wait(page, "root.childElementCount > 0")
-        page.wait_for_timeout(80)
+        page.wait_for_timeout(80)  # styles and sizes settle
         return page
 
     return show_
@@ -53,7 +56,8 @@ def show(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
 
 def wait(page: Page, condition: str) -> None:
     """Poll from outside: the exported page's policy forbids evaluating strings inside it."""
-    for _ in range(200):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         if page.evaluate(condition):
             return
         page.wait_for_timeout(25)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from specviz import ui
+from specviz.gallery import Example
 from specviz.inputs import Document, open_document
 from specviz.models import registry, toy
 from specviz.models.base import Capture, Inputs, Scores
@@ -25,7 +26,7 @@ from specviz.pdf import Pages
 from specviz.trace import Progress
 from specviz.tree import DraftTree
 from specviz.ui import reading
-from specviz.ui.examples import Example
+from specviz.ui.examples import Toy
 
 HOSTILE = (
     "${alert(1)}", "`", "\\u", "{{x}}", "<img src=x onerror=alert(1)>", "</script>", "<b>bold</b>",
@@ -121,7 +122,7 @@ def _unhurried(path: Path, progress: Pages) -> Document:
     """Reads a file whose name begins with "slow" as if it had 20 pages."""
     for page in range(20 if path.name.startswith("slow") else 0):
         progress(page, 20)
-        time.sleep(0.15)
+        time.sleep(0.4)
     return open_document(path)
 
 
@@ -138,8 +139,8 @@ def main() -> None:
               kind="toy", supports=IMAGE, dtypes={"cpu": "float64"}, licence="test")
     )  # fmt: skip
     recorded = (
-        Example("rhyme", "A rhyme", "Made by the toy model.", "recap"),
-        Example("odd", "<b>${alert(1)}</b> `", "{{x}} &lt; </script>", "recap"),
+        Toy("rhyme", "A rhyme", "Made by the toy model.", "recap"),
+        Toy("odd", "<b>${alert(1)}</b> `", "{{x}} &lt; </script>", "recap"),
         Example("gone", "Not there", "Its file is damaged.", "recap", Path(__file__)),
     )
     page = ui.build(recorded=None if sys.argv[2:] == ["examples"] else recorded)

@@ -34,8 +34,8 @@ def until(visitor: Visitor, table: str, text: str, column: int) -> None:
 
 
 def hand_in(visitor: Visitor, button: str, *files: Path) -> None:
-    with visitor.page.expect_file_chooser(timeout=5000) as chooser:
-        visitor.page.click(button, timeout=5000)
+    with visitor.page.expect_file_chooser() as chooser:
+        visitor.page.click(button)
     chooser.value.set_files(files)
 
 
@@ -54,15 +54,14 @@ def test_refused_guesses_are_filtered_sorted_and_shown_in_the_player(
     facts = rejects.rejects(recorded)
     tab(visitor, "Refused guesses")
     until(visitor, "#rejects", facts[0].guess, 1)
-    assert page.inner_text("#rejects-said").strip() == (
-        f"{len(facts)} of {len(facts)} refused guesses."
-    )
+    said = f"{len(facts)} of {len(facts)} refused guesses."
+    visitor.until(lambda: page.inner_text("#rejects-said").strip(), said)
     visitor.choose("#source", "L1")
     level1 = rejects.select(facts, source="level1")
     assert 0 < len(level1) < len(facts)
     said = f"{len(level1)} of {len(facts)} refused guesses."
     visitor.wait(f"document.querySelector('#rejects-said').innerText.trim() === {said!r}")
-    assert {row[2] for row in cells(visitor, "#rejects")} == {"L1"}
+    visitor.until(lambda: {row[2] for row in cells(visitor, "#rejects")}, {"L1"})
     page.check("#more input")
     visitor.wait("document.querySelector('#rejects').innerText.includes('row written by')")
     bound = sorted(r.margin for r in level1)[len(level1) // 2]
@@ -70,6 +69,9 @@ def test_refused_guesses_are_filtered_sorted_and_shown_in_the_player(
     few = rejects.select(level1, hesitant=bound)
     said = f"{len(few)} of {len(facts)} refused guesses."
     visitor.wait(f"document.querySelector('#rejects-said').innerText.trim() === {said!r}")
+    visitor.until(
+        lambda: cells(visitor, "#rejects")[0][:2], [str(few[0].step), few[0].guess]
+    )
     # Sorted by the step, the last first, whatever the server sent.
     steps = sorted({r.step for r in few}, reverse=True)
     title = page.locator("#rejects [role=columnheader]:visible").first
@@ -77,8 +79,13 @@ def test_refused_guesses_are_filtered_sorted_and_shown_in_the_player(
     title.locator(".cell-menu-button").click()
     page.get_by_role("menuitem", name="Sort descending").click()
     until(visitor, "#rejects", str(steps[0]), 0)
-    shown = [int(row[0]) for row in cells(visitor, "#rejects")]
-    assert shown == sorted((r.step for r in few), reverse=True)[: len(shown)]
+    wanted = sorted((r.step for r in few), reverse=True)
+
+    def sorted_rows() -> bool:
+        shown = [int(row[0]) for row in cells(visitor, "#rejects")]
+        return shown == wanted[: len(shown)]
+
+    visitor.until(sorted_rows, True)
     page.locator("#rejects [role=gridcell]:visible").nth(1).click()
     button = page.get_by_role("button", name=f"Show step {steps[0]} in the player")
     button.click()
@@ -94,14 +101,15 @@ def test_what_memory_offered_and_would_have_been_right(visitor: Visitor, recorde
     right, cut = candidates.select(offers), candidates.select(offers, "cut")
     tab(visitor, "What memory offered")
     until(visitor, "#candidates", str(right[0].step), 0)
-    assert [(row[3], row[7], row[8]) for row in cells(visitor, "#candidates")[: len(right)]] == [
-        (r.candidate, candidates.table([r])[1][0][7], "yes") for r in right
-    ]
+    visitor.until(
+        lambda: [(row[3], row[7], row[8]) for row in cells(visitor, "#candidates")[: len(right)]],
+        [(r.candidate, candidates.table([r])[1][0][7], "yes") for r in right],
+    )
     said = (
         f"{len(offers)} candidates were offered, {len(cut)} of them cut; {len(right)} of those "
         "would have been right."
     )
-    assert visitor.page.inner_text("#candidates-said").strip().startswith(said)
+    visitor.until(lambda: visitor.page.inner_text("#candidates-said").strip()[: len(said)], said)
 
 
 def test_the_memory_shows_the_rows_that_refused_branches_wrote(
@@ -116,8 +124,12 @@ def test_the_memory_shows_the_rows_that_refused_branches_wrote(
     visitor.choose("#memory-which", "that a refused branch wrote, and that were right")
     expected = [[str(c) for c in row] for row in memory_table.table(rows, recorded.pieces)[1]]
     until(visitor, "#memory-rows", expected[0][1], 1)
-    shown = cells(visitor, "#memory-rows")  # what lies further down is drawn when scrolled to
-    assert len(shown) > 5 and shown == expected[: len(shown)]
+
+    def first_rows() -> bool:  # what lies further down is drawn when scrolled to
+        shown = cells(visitor, "#memory-rows")
+        return len(shown) > 5 and shown == expected[: len(shown)]
+
+    visitor.until(first_rows, True)
     # The column of the steps in which a row was asked leads to the first of those.
     visitor.page.locator("#memory-rows [role=gridcell]:visible").nth(9).click()
     step = rows[0].uses[0].step + 1

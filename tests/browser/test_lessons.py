@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from specviz import lessons, player
+from specviz.gallery import example
 
 from .exported import wait
 from .visitor import STATE, Visitor, serve
@@ -41,7 +42,7 @@ def host(open_page: Opener, tmp_path: Path) -> Callable[..., Page]:
     def host_(name: str, **options: Any) -> Page:
         plan = lessons.plain("en", name)[0]
         runs = {
-            each: player.payload(lessons.example(each), run_id=f"example-{each}")
+            each: player.payload(example(each).trace, run_id=f"example-{each}")
             for each in plan["examples"]
         }
         data = {
@@ -247,7 +248,7 @@ def test_the_exported_file_begins_at_the_stop_that_is_asked_for(
     open_page: Opener, tmp_path: Path
 ) -> None:
     path = tmp_path / "lesson.html"
-    trace = lessons.example("list")
+    trace = example("list").trace
     path.write_text(player.export_html(trace, lesson=plan("speculation")), "utf-8")
     page = open_page(path.as_uri() + "?stop=3&__sign=secret", offline=True)
     assert page.locator(".question").inner_text() == "15 guesses: how many will be accepted?"

@@ -12,6 +12,7 @@ from specviz.views.rejects import rejects
 from specviz.views.tokens import show
 from tests.made_pdf import pdf
 
+from .patience import PATIENCE
 from .serve import HOSTILE
 from .visitor import Enter, Visitor
 
@@ -152,6 +153,9 @@ def test_a_pdf_is_read_when_it_is_dropped_and_what_was_cut_is_said(
 # Text that people, documents and models made
 
 
+HOVER = "document.querySelector('#chart-accepted .hoverlayer').textContent"
+
+
 def test_hostile_tokens_are_literal_everywhere(visitor: Visitor) -> None:
     visitor.fill("hostile", "".join(HOSTILE), 90)
     visitor.to_end()
@@ -163,9 +167,11 @@ def test_hostile_tokens_are_literal_everywhere(visitor: Visitor) -> None:
     visitor.wait(f"document.querySelectorAll('{own}').length === {len(run.steps)}")
     said = ""
     for bar in page.locator(f"{own}:visible").all():
+        page.mouse.move(0, 0)
+        visitor.wait(f"{HOVER} === ''")
         bar.hover(force=True)
-        page.wait_for_timeout(60)
-        said += page.locator("#chart-accepted .hoverlayer").text_content() or ""
+        visitor.wait(f"{HOVER} !== ''")
+        said += page.evaluate(HOVER)
     emitted = {show(trace.pieces[t]) for t in run.tokens[1:]}
     assert {"${alert(1)}", "</script>", "`", "\\u", "&lt;", "<b>bold</b>"} <= emitted
     assert [w for w in emitted if w not in said] == []
@@ -240,7 +246,7 @@ def test_a_closed_tab_leaves_no_trace_behind(
     fetch = f"async (run) => (await {FETCH}(run)).length"
     assert other.page.evaluate(fetch, run) == other.state()["events"]
     other.page.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while visitor.page.evaluate(fetch, run) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert visitor.page.evaluate(fetch, run) == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route
 
-from specviz import catalog, site
+from specviz import catalog, gallery, site
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STATE = "(document.getElementById('player').specviz?.state() ?? {})"
@@ -25,7 +25,7 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
-    named = {p.name: p for p in site.presets(EXAMPLES)}
+    named = {p.name: p for p in gallery.listed()}
     site.build(out, [named[name] for name in ("lookup", "stones", "sign")])
     return out
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from .visitor import STATE, Enter, Visitor
+from .test_page_pictures import add, hold
+from .visitor import ROOT, STATE, Enter, Visitor
 
 LOADED = 60
+# Everything that the status line says from now on, for what it says goes away by itself.
+LISTEN = """() => {
+  window.said = [];
+  const line = document.querySelector('#status .sv-status-text');
+  new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true });
+}"""
 
 
 def asked(visitor: Visitor) -> dict[str, list[str]]:
@@ -70,3 +77,79 @@ def test_back_leads_over_a_run_of_ones_own(visitor: Visitor) -> None:
     page.go_back()
     visitor.wait(f"{STATE}.run === '{own}'")
     assert "trace" not in asked(visitor)
+
+
+def test_back_while_a_run_is_going_on_is_refused_and_the_address_put_right(
+    visitor: Visitor,
+) -> None:
+    page = visitor.page
+    page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    visitor.fill("slow", "This is the dog that", 400)
+    visitor.run()
+    visitor.wait(f"{STATE}.run !== 'example-odd' && {STATE}.step > 1")
+    own = visitor.state()["run"]
+    for _ in range(2):
+        page.evaluate(LISTEN)
+        page.evaluate("history.back()")
+        visitor.wait("said.includes('A run is going on: stop it first.')")
+        visitor.wait("!location.search.includes('trace=')")
+        step = visitor.state()["step"]
+        visitor.wait(f"{STATE}.run === '{own}' && {STATE}.step > {step}")  # it goes on
+    page.click("#stop")
+    page.wait_for_selector("#stop", state="hidden")
+    assert visitor.said("done").startswith("Stopped after ")
+    # The history is what it was: the run of one's own lies behind the example, not over it.
+    page.go_back()
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    page.go_forward()
+    visitor.wait(f"{STATE}.run === '{own}' && !location.search.includes('trace=')")
+
+
+def test_back_leads_to_a_run_of_ones_own_of_which_more_is_known_by_now(enter: Enter) -> None:
+    visitor = enter()
+    page = visitor.page
+    visitor.fill("toy-signs", "What does it say?", 20)
+    add(visitor, ROOT / "examples" / "images" / "departure-board.png")
+    hold(visitor, "departure-board.png")
+    visitor.to_end()
+    own = visitor.state()["run"]
+    page.get_by_role("tab", name="What if").click()
+    page.click("#whatif-run")
+    visitor.wait(f"{STATE}.probe === 'blank'")
+    assert visitor.state()["run"] == own
+    page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd'")
+    assert page.locator(".sv-card[data-name^=own-]").count() == 1
+    page.go_back()
+    visitor.wait(f"{STATE}.run === '{own}' && {STATE}.probe === 'blank'")
+
+
+def test_back_to_a_run_that_is_not_kept_any_more_says_so(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.fill("quick", "one two", 8)
+    visitor.to_end()
+    page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    page.reload()  # what a tab ran lives no longer than its page
+    visitor.wait(f"{STATE}.run === 'example-odd'")
+    page.evaluate(LISTEN)
+    page.evaluate("history.back()")
+    visitor.wait("said.includes('This run is not kept any more: run it again.')")
+    visitor.wait(f"{STATE}.run === 'example-rhyme' && location.search.includes('trace=rhyme')")
+
+
+def test_back_from_two_runs_side_by_side_leads_to_the_first(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.fill("toy", "This is the house that", 12)
+    visitor.to_end()
+    own = visitor.state()["run"]
+    page.get_by_role("tab", name="What if").click()
+    page.click("#whatif-run")
+    page.click("#whatif-side")
+    visitor.wait(f"{STATE}.run === 'pair {own}'")
+    page.go_back()
+    visitor.wait(f"{STATE}.run === '{own}'")
+    page.go_forward()
+    page.go_back()
+    visitor.wait(f"{STATE}.run === '{own}'")

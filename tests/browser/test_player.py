@@ -17,6 +17,7 @@ from specviz import metrics, player
 from specviz.trace import Check, Costs, Finish, Seconds, Trace
 
 from .exported import wait
+from .patience import until
 
 SEEK_MS = float(os.environ.get("SPECVIZ_SEEK_MS", "16"))
 Opener = Callable[..., Page]
@@ -276,15 +277,13 @@ def test_a_phone_shows_the_whole_tree(show: Callable[..., Page]) -> None:
     page = show(random_trace(24, 6, 24), viewport={"width": 390, "height": 844})
     for index in range(6):
         page.evaluate("(i) => it.seekStep(i)", index)
-        page.wait_for_timeout(50)
-        cut = page.evaluate(
+        until(page, lambda: page.evaluate(
             """() => { const root = document.querySelector('div').shadowRoot;
               const end = root.querySelector('svg.tree').getBoundingClientRect().bottom;
               const foot = root.querySelector('.tree-foot').getBoundingClientRect().top;
               return [...root.querySelectorAll('.chip .body')]
                 .filter((b) => b.getBoundingClientRect().bottom > Math.min(end, foot)).length; }"""
-        )
-        assert cut == 0
+        ), 0)
 
 
 def test_tab_goes_through_and_leaves(show: Callable[..., Page]) -> None:
@@ -398,16 +397,13 @@ def test_live_updates_with_gap_and_overlap_end_as_a_load_does(show: Callable[...
             it.push(update);
             await new Promise(requestAnimationFrame);
           }
-          await new Promise((go) => setTimeout(go, 200));
-          it.seekStep(13);
         }""",
         {"updates": updates, "events": player.payload(trace)["events"]},
     )
-    page.wait_for_timeout(100)
+    wait(page, f"it.state().events === {len(trace.events)}")
     assert page.evaluate("asked") == [["live", 9]]
-    assert state(page)["events"] == len(trace.events)
-    live = drawn(page)
-    assert live == whole
+    page.evaluate("it.seekStep(13)")
+    until(page, lambda: drawn(page), whole)
 
 
 def test_a_running_decoder_is_followed_until_a_person_moves(show: Callable[..., Page]) -> None:
@@ -759,9 +755,8 @@ def test_a_long_caption_keeps_the_controls_where_they_are(show: Callable[..., Pa
     assert "long" in page.locator(".caption").get_attribute("class")  # type: ignore[operator]
     assert page.evaluate(where) == short
     page.set_viewport_size({"width": 1900, "height": 900})
-    page.wait_for_timeout(100)
     page.evaluate("it.seekStep(0)")
-    assert page.locator(".caption").get_attribute("class") == "caption"
+    until(page, lambda: page.locator(".caption").get_attribute("class"), "caption")
 
 
 def test_a_long_reading_of_the_prompt_is_in_the_head(show: Callable[..., Page]) -> None:
@@ -794,9 +789,7 @@ def test_the_controls_are_in_view_on_a_small_screen(
     short = next(s.index for s in steps if len(s.walk) == 1)
     page = show(trace, start_step=short)
     page.evaluate("(on) => it.set('projector', on)", projector)
-    page.wait_for_timeout(100)
-    box = page.locator(".transport").bounding_box()
-    assert box is not None and box["y"] + box["height"] <= 721
+    wait(page, "root.querySelector('.transport').getBoundingClientRect().bottom <= 721")
     small = page.evaluate(
         """() => { const root = document.querySelector('div').shadowRoot;
           const svg = root.querySelector('.canvas').getScreenCTM().a;

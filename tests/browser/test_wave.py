@@ -14,6 +14,8 @@ from wave_traces import WORDS, sequential, small_wave, wide_wave
 from specviz import player, waves
 from specviz.trace import Trace
 
+from .exported import wait
+
 Opener = Callable[..., Page]
 Show = Callable[..., Page]
 
@@ -292,10 +294,7 @@ def test_a_live_wave_ends_as_a_loaded_one(show: Show) -> None:
 def test_reduced_motion_goes_round_by_round(show: Show) -> None:
     page = show(small_wave(), reduced_motion="reduce")
     page.evaluate("it.seek(0); it.set('speed', '8'); it.play()")
-    for _ in range(200):
-        if page.evaluate("it.state().beat") >= 3:
-            break
-        page.wait_for_timeout(25)
+    wait(page, "it.state().beat >= 3")
     page.evaluate("it.pause()")
     time = page.evaluate("it.state().time")
     assert time == int(time) >= 3

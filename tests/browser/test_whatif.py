@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from .patience import PATIENCE
 from .visitor import STATE, Enter, Visitor
 
 
@@ -20,7 +21,7 @@ def ask(visit: Visitor, question: str) -> None:
     visit.page.click("#whatif-run")
 
 
-def said(visit: Visitor, begins: str, seconds: float = 20) -> str:
+def said(visit: Visitor, begins: str, seconds: float = PATIENCE) -> str:
     line = "document.querySelector('#whatif-said .sv-plain').textContent"
     visit.wait(f"{line}.startsWith({json.dumps(begins)})", seconds)
     found: str = visit.page.evaluate(line)
@@ -125,7 +126,7 @@ def test_stop_ends_the_changed_run_and_loses_nothing(visitor: Visitor) -> None:
     assert visit.page.locator(".sv-card[data-name=odd]").is_enabled()
     visit.choose("#whatif-change", "What did copied continuations bring?")
     visit.page.click("#whatif-run")
-    said(visit, "With copied continuations off: ", 40)
+    said(visit, "With copied continuations off: ")
 
 
 def test_a_second_file_is_compared_or_refused_in_a_sentence(enter: Enter, tmp_path: Path) -> None:

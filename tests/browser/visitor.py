@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from .patience import PATIENCE, T, until
+
 ROOT = Path(__file__).parents[2]
 # The player hangs on one of the elements that Gradio puts around it.
 PLAYER = "[...document.querySelectorAll('#player *')].find((e) => e.specviz)?.specviz"
@@ -53,8 +55,11 @@ class Visitor:
         self.page = page
         self.wait(f"{STATE}.events > 0")
 
-    def wait(self, condition: str, seconds: float = 15) -> None:
+    def wait(self, condition: str, seconds: float = PATIENCE) -> None:
         self.page.wait_for_function(f"() => {condition}", timeout=1000 * seconds)
+
+    def until(self, look: Callable[[], T], wanted: T) -> None:
+        until(self.page, look, wanted)
 
     def state(self) -> dict[str, Any]:
         found: dict[str, Any] = self.page.evaluate(f"() => {STATE}")
@@ -64,7 +69,7 @@ class Visitor:
         line = self.page.locator("#status .sv-status")
         return line.get_attribute("data-kind") or "", line.inner_text().strip()
 
-    def said(self, kind: str, seconds: float = 15) -> str:
+    def said(self, kind: str, seconds: float = PATIENCE) -> str:
         self.page.wait_for_selector(f"#status .sv-status[data-kind={kind}]", timeout=1000 * seconds)
         return self.status()[1]
 
@@ -83,10 +88,10 @@ class Visitor:
     def run(self) -> None:
         self.page.click("#run")
 
-    def to_end(self, seconds: float = 30) -> str:
+    def to_end(self, seconds: float = 2 * PATIENCE) -> str:
         """Run and wait until it has ended; the status then."""
         self.run()
-        self.page.wait_for_selector("#stop", state="visible", timeout=10_000)
+        self.page.wait_for_selector("#stop", state="visible", timeout=1000 * PATIENCE)
         self.page.wait_for_selector("#stop", state="hidden", timeout=1000 * seconds)
         return self.status()[1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from time import process_time
 
 import pytest
 
@@ -104,9 +104,9 @@ def test_too_much_text_is_refused_before_tokenizing(monkeypatch):
 @pytest.mark.parametrize("text", ["a" * 1_000_000, "_" * 50_000], ids=["letters", "underscores"])
 def test_a_long_run_of_one_letter_is_tokenized_in_time(text: str):
     codec = TextCodec(tiny.tokenizer(chat=None), "tiny")
-    started = monotonic()
+    started = process_time()  # other work on the machine does not count
     tokens = codec.encode([Message("user", text)]).tokens
-    assert monotonic() - started < 20
+    assert process_time() - started < 20
     assert decoded(codec, tokens) == text.encode()
 
 

@@ -49,7 +49,7 @@ def test_two_threads_are_never_inside_one_model_at_once() -> None:
     def work(i: int) -> None:
         session = model.open()
         finish(session.prefill(Inputs((5 + i, 6, 7))))
-        begin.wait(10)
+        begin.wait(60)
         for _ in range(6):
             found[i].append(session.verify(TREE).picks)
             finish(session.score((5, 6, 7)))

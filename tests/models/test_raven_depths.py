@@ -177,7 +177,7 @@ def test_what_a_core_call_costs_has_every_width_that_fits() -> None:
             next(steps)
     costs = done.value.value
     assert (costs.context, costs.rows) == (20, (1, 2, 4, 8, 12, 16))
-    assert all(0 < s < 1 for s in costs.seconds)
+    assert all(s > 0 for s in costs.seconds)
 
 
 def test_a_model_without_depths_is_no_model_to_probe() -> None:
