@@ -90,7 +90,7 @@ def answered(trace: Trace, spot: Spot) -> Asked:
     before = sum(len(step.emitted) for step in run.steps[: spot.step]) + 1
     ending = [*run.header.tokens, *run.tokens[:before]][-LEVELS:]
     told = say(f"told.answered.{'some' if right else 'none'}", right=right)
-    question = say("ask.answered", ending=listed(map(token, ending), " "))
+    question = say("ask.answered", step=spot.step, ending=listed(map(token, ending), " "))
     return Asked(question, *numbers(right, (0, 1, 2, 3)), told)
 
 

@@ -166,7 +166,8 @@ export class Memory {
     if (m.asked === null) return [h("p", { class: "quiet" }, this.say("memory_unasked"))];
     const out = [];
     if (!m.asked) out.push(h("p", { class: "quiet" }, this.say("memory_afterwards")));
-    if (!m.hits.length && !m.wanted?.row)
+    // Where the fact above has said it once is enough.
+    if (!m.hits.length && !m.wanted?.row && m.wanted?.known !== "nothing")
       out.push(h("p", { class: "quiet" }, this.say(m.candidates.length ? "memory_copied" : "memory_empty")));
     out.push(...m.hits.map((hit, k) => this.levels.level(hit, m, k === 0)));
     if (m.hits.length === 1) out.push(h("p", { class: "quiet" }, this.say("memory_single")));
