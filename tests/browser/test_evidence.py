@@ -136,3 +136,20 @@ def test_the_words_of_the_panel_are_explained_by_key_and_by_tap(
     assert page.locator(".tip").is_hidden()
     term.click()
     assert said in page.locator(".tip").inner_text()
+
+
+def test_a_score_below_the_limit_is_told_with_its_words_explained(show: Show) -> None:
+    trace, step = recorded("list", 21)
+    node = step.walk[-1]
+    found = next(c for c in asked_at(step, node).candidates if c.token == step.nodes[node].pick)
+    assert found.cut == "score"
+    page = show(trace, start_step=21)
+    told = flat(page, ".memory .knew")[0]
+    assert told == (
+        "Memory had it at rank 2 of 8, share below 0.01. Cut: below the limit. Its share "
+        f"{found.probability:.4f} in a branch with the score {step.nodes[node].score:.2f}, "
+        "discounted for how often such guesses come true, is less than 0.0020."
+    )
+    for place in (".memory .knew", ".caption .why"):
+        page.locator(f"{place} .term", has_text="score").click()
+        assert "a branch is right up to here" in page.locator(".tip").inner_text()

@@ -122,7 +122,7 @@ export class Memory {
           margin: { number: w.margin, digits: 2 },
         }),
         m.refused && m.guess?.probability !== null
-          ? [" ", this.say("fact_guess", { p: { probability: m.guess.probability } })]
+          ? [" ", ...this.say("fact_guess", { p: { probability: m.guess.probability } })]
           : null,
       ),
     ];
@@ -140,9 +140,9 @@ export class Memory {
             share: { above: w.share ?? 0, digits: 2 },
           }),
           w.known === "yes" && w.cut
-            ? [" ", this.#cut(w)]
+            ? [" ", ...this.#cut(w)]
             : w.known === "yes" && w.node >= 0
-              ? [" ", this.say("was_guess")]
+              ? [" ", ...this.say("was_guess")]
               : null,
         ),
       );
