@@ -1,97 +1,28 @@
 """What lessons ask: a question, its answers and the right one, computed from what was recorded.
 
-A sentence is ``{"key", "params"}`` with tokens as ids, so that the player can say it in its
-language. Every question takes a trace and a place in it.
+Every question takes a trace and a place in it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from specviz import metrics, sights
-from specviz.evidence import WaveEvidence, WindowEvidence
-from specviz.lesson_rules import (
-    Spot,
-    children,
-    decoder,
-    hits,
-    lookup,
-    probes,
-    settling,
+from specviz.evidence import WindowEvidence
+from specviz.lesson_rules import Spot, children, decoder, hits, lookup, step_of
+from specviz.lesson_sentences import (
+    MOST,
+    Asked,
+    choice,
+    decimals,
+    listed,
+    numbers,
+    part,
+    say,
+    token,
+    yes_or_no,
 )
-from specviz.trace import Step, Trace
-
-Said = dict[str, Any]
-MOST = 4
-
-
-@dataclass(frozen=True)
-class Asked:
-    """``right`` is the index of the right one of ``answers``; ``told`` says why it is right."""
-
-    question: Said
-    answers: tuple[Said, ...]
-    right: int
-    told: Said
-
-
-Question = Callable[[Trace, Spot], Asked]
-
-
-def say(key: str, **params: Any) -> Said:
-    """A sentence of the catalogue; ``key`` without its ``lesson.``."""
-    return {"key": f"lesson.{key}", "params": params}
-
-
-def token(number: int) -> Said:
-    """A token as the player shows it."""
-    return {"token": number}
-
-
-def decimals(value: float, digits: int = 2) -> Said:
-    """A number in the reader's language."""
-    return {"number": value, "digits": digits}
-
-
-def part(key: str, **params: Any) -> Said:
-    """A sentence within another one."""
-    return {"say": f"lesson.{key}", "params": params}
-
-
-def listed(parts: Iterable[Any], between: str = ", ") -> list[Any]:
-    """Parts of a sentence with commas between them."""
-    found = list(parts)
-    return [x for i, each in enumerate(found) for x in ((between, each) if i else (each,))]
-
-
-def step_of(trace: Trace, spot: Spot) -> Step:
-    """The step that a place is in."""
-    return decoder(trace).steps[spot.step]
-
-
-def numbers(right: int, others: Iterable[int]) -> tuple[tuple[Said, ...], int]:
-    """Whole numbers as answers, sorted, at most four, the right one among them."""
-    chosen = [right]
-    for other in others:
-        if other >= 0 and other not in chosen and len(chosen) < MOST:
-            chosen.append(other)
-    chosen.sort()
-    return tuple(say("answer.number", x=x) for x in chosen), chosen.index(right)
-
-
-def yes_or_no(right: bool) -> tuple[tuple[Said, ...], int]:
-    """Yes and no as answers."""
-    return (say("answer.yes"), say("answer.no")), 0 if right else 1
-
-
-def choice(keys: Iterable[str], right: str) -> tuple[tuple[Said, ...], int]:
-    """Answers with a sentence of their own each."""
-    known = list(keys)
-    return tuple(say(f"answer.{key}") for key in known), known.index(right)
-
+from specviz.trace import Trace
 
 # Any drafter
 
@@ -149,13 +80,18 @@ def equal(trace: Trace, spot: Spot) -> Asked:
 
 # Memories
 
+LEVELS = 3
+
 
 def answered(trace: Trace, spot: Spot) -> Asked:
-    """How many of the three memories know what stands here?"""
-    step = step_of(trace, spot)
-    right, root = len(hits(step, 0)), token(step.nodes[0].token)
-    told = say(f"told.answered.{'some' if right else 'none'}", right=right, root=root)
-    return Asked(say("ask.answered", root=root), *numbers(right, (0, 1, 2, 3)), told)
+    """How many of the three memories have an answer to how the text ends?"""
+    right = len(hits(step_of(trace, spot), 0))
+    run = decoder(trace)
+    before = sum(len(step.emitted) for step in run.steps[: spot.step]) + 1
+    ending = [*run.header.tokens, *run.tokens[:before]][-LEVELS:]
+    told = say(f"told.answered.{'some' if right else 'none'}", right=right)
+    question = say("ask.answered", step=spot.step, ending=listed(map(token, ending), " "))
+    return Asked(question, *numbers(right, (0, 1, 2, 3)), told)
 
 
 def level(trace: Trace, spot: Spot) -> Asked:
@@ -272,89 +208,6 @@ def offered(trace: Trace, spot: Spot) -> Asked:
         words |= {"rank": found.rank, "share": {"probability": found.probability}}
     question = say("ask.offered", after=token(step.nodes[spot.node].token))
     return Asked(question, *answers, say(f"told.offered.{right}", **words))
-
-
-# Waves
-
-
-def _wave(trace: Trace, spot: Spot) -> WaveEvidence:
-    found = step_of(trace, spot).evidence
-    if not isinstance(found, WaveEvidence):
-        raise LookupError("no wave here")
-    return found
-
-
-def changes(trace: Trace, spot: Spot) -> Asked:
-    """How many guesses will the next round change?"""
-    rounds = _wave(trace, spot).rounds
-    before, after = rounds[spot.round - 1].cells, rounds[spot.round].cells
-    pairs = [(a.token, b.token) for a, b in zip(before, after, strict=False)
-             if b.state == "changed"]  # fmt: skip
-    shown = [part("part.change", old=token(a), new=token(b)) for a, b in pairs]
-    told = say("told.changes", round=spot.round + 1, right=len(pairs), changes=listed(shown))
-    answers = numbers(len(pairs), (0, len(before), 1, 2))
-    return Asked(say("ask.changes", round=spot.round + 1, of=len(before)), *answers, told)
-
-
-def freezes(trace: Trace, spot: Spot) -> Asked:
-    """What will the next round do with the first guess?"""
-    cell = _wave(trace, spot).rounds[spot.round].cells[spot.place]
-    answers = choice((f"state.{k}" for k in ("changed", "same", "frozen")), f"state.{cell.state}")
-    told = say(f"told.state.{cell.state}", guess=token(cell.token), age=cell.age)
-    return Asked(say("ask.state", guess=token(cell.token), round=spot.round + 1), *answers, told)
-
-
-def settles(trace: Trace, spot: Spot) -> Asked:
-    """In which round will this place have its last guess?"""
-    wave = _wave(trace, spot)
-    opened, stood = settling(wave, spot.place)
-    cell = wave.rounds[-1].cells[spot.place]
-    told = say(
-        "told.settles", place=spot.place + 1, guess=token(cell.token), opened=opened, stood=stood,
-        age=cell.age, depth=wave.depth,
-    )  # fmt: skip
-    answers = numbers(stood, (opened, opened + 2, len(wave.rounds), opened + 4))
-    first = token(wave.rounds[opened - 1].cells[spot.place].token)
-    return Asked(say("ask.settles", place=spot.place + 1, guess=first), *answers, told)
-
-
-def calls(trace: Trace, spot: Spot) -> Asked:
-    """How many core calls in a row does the step take?"""
-    step, wave = step_of(trace, spot), _wave(trace, spot)
-    right, plain = wave.calls + wave.depth, len(step.emitted) * wave.depth
-    told = say(
-        "told.calls", draft=wave.calls, depth=wave.depth, right=right, tokens=len(step.emitted),
-        plain=plain, work=wave.applications + wave.depth * len(step.nodes),
-    )  # fmt: skip
-    question = say("ask.calls", depth=wave.depth, tokens=len(step.emitted))
-    return Asked(question, *numbers(right, (plain, wave.depth, wave.calls)), told)
-
-
-# Pictures
-
-
-def depends(trace: Trace, spot: Spot) -> Asked:
-    """With another picture in its place, would the model still say this?"""
-    probe = probes(trace)[spot.probe]
-    same = probe.picks[spot.token] == probe.kept[spot.token]
-    words = {
-        "token": token(decoder(trace).tokens[spot.token]),
-        "instead": part(f"part.{probe.kind}"),
-        "pick": token(probe.picks[spot.token]),
-        "before": {"probability": math.exp(min(0.0, probe.kept_logps[spot.token]))},
-        "after": {"probability": math.exp(min(0.0, probe.logps[spot.token]))},
-    }
-    told = say(f"told.depends.{'no' if same else 'yes'}", **words)
-    return Asked(say("ask.depends", **words), *yes_or_no(same), told)
-
-
-def tally(trace: Trace, spot: Spot) -> Asked:
-    """How many tokens of the answer depend on the picture?"""
-    probe = probes(trace)[spot.probe]
-    right, of = len(probe.changed), len(probe.picks)
-    words = {"right": right, "of": of, "instead": part(f"part.{probe.kind}")}
-    answers = numbers(right, (of, 0, of // 2))
-    return Asked(say("ask.tally", **words), *answers, say("told.tally", **words))
 
 
 # Costs

@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal
 
+from specviz import lesson_pictures as pictures
 from specviz import lesson_questions as ask
 from specviz import lesson_rules as at
+from specviz import lesson_waves as waves
 from specviz import metrics
 from specviz.catalog import text
 from specviz.gallery import example
+from specviz.lesson_sentences import Question, say
 from specviz.trace import Trace
 
 # Where the player stands: before the step, its guesses made, after a round, the step over, the end.
@@ -34,7 +37,7 @@ class Stop:
 
     example: str
     rule: Any  # Callable[[Trace], Spot]; a dataclass would take a bare function for a method
-    question: ask.Question
+    question: Question
     asked: Beat = "guesses"
     told: Beat = "whole"
     veils: tuple[Veil, ...] = ()
@@ -81,20 +84,20 @@ LESSONS = (
         Stop("head-full", at.closing, ask.faster, **ENDS),
     ), minutes=5),
     Lesson("wave", (
-        Stop("stones", at.second_round, ask.changes, "round", "round"),
-        Stop("stones", at.before_freezing, ask.freezes, "round", "round"),
-        Stop("stones", at.slowest_place, ask.settles, "round", "round", rounds=0),
-        Stop("stones", at.opening, ask.calls, "guesses", "whole", ("memory",)),
-        Stop("cups", at.wave_refused, ask.count),
+        Stop("stones", waves.second_round, waves.changes, "round", "round"),
+        Stop("stones", waves.before_freezing, waves.freezes, "round", "round"),
+        Stop("stones", waves.slowest_place, waves.settles, "round", "round", rounds=0),
+        Stop("stones", at.opening, waves.calls, "guesses", "whole", ("memory",)),
+        Stop("cups", waves.wave_refused, ask.count),
         Stop("cups", at.closing, ask.faster, **ENDS),
     ), minutes=5),
     Lesson("pictures", (
-        Stop("sign", at.most_dependent, ask.depends, "before", "whole", probed=True),
-        Stop("sign", at.independent, ask.depends, "before", "whole", probed=True),
+        Stop("sign", pictures.most_dependent, pictures.depends, "before", "whole", probed=True),
+        Stop("sign", pictures.independent, pictures.depends, "before", "whole", probed=True),
         Stop("sign", at.two_right, ask.count),
-        Stop("sign", at.reading_guessed, ask.accept),
-        Stop("sign", at.changed_by_some, ask.depends, "before", "whole", probed=True),
-        Stop("sign", at.probed_end, ask.tally, "finish", "finish", probed=True),
+        Stop("sign", pictures.reading_guessed, ask.accept),
+        Stop("sign", pictures.changed_by_some, pictures.depends, "before", "whole", probed=True),
+        Stop("sign", pictures.probed_end, pictures.tally, "finish", "finish", probed=True),
     ), minutes=5),
     Lesson("losing", (
         Stop("slower", at.all_refused, ask.count),
@@ -175,7 +178,7 @@ def _stop(stop: Stop, trace: Trace, name: str) -> dict[str, Any]:
         "told": {"beat": stop.told, "step": spot.step, "round": until, **shown},
         "node": spot.node if stop.question in ABOUT_A_NODE else None,
         "veils": list(stop.veils),
-        "say": ask.say(f"{name}.say"),
+        "say": say(f"{name}.say"),
         "question": asked.question,
         "answers": list(asked.answers),
         "right": asked.right,
@@ -188,7 +191,7 @@ def _until(stop: Stop, spot: at.Spot, trace: Trace) -> int:
     wave = at.decoder(trace).steps[spot.step].evidence
     if stop.rounds or getattr(wave, "kind", "") != "wave":
         return spot.round + stop.rounds
-    return at.settling(wave, spot.place)[1]  # type: ignore[arg-type]
+    return waves.settling(wave, spot.place)[1]  # type: ignore[arg-type]
 
 
 def _drafter(traces: Sequence[Trace]) -> dict[str, int]:

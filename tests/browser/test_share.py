@@ -60,7 +60,7 @@ def test_the_frame_is_a_standalone_svg_with_all_that_the_stage_shows(
     tree = ElementTree.fromstring(raw)
     told = texts(tree)
     # Verdict, lanes, text, tree, evidence, caption, and which run it was.
-    for words in ("RECAP", "1.83×", "78 tokens", "Answer so far", "loose", "weight 0.71",
+    for words in ("RECAP", "1.83×", "78 tokens", "Answer so far", "loose", "weight", "0.71",
                   "of 5 positions right", "smollm2-135m · cpu float32"):  # fmt: skip
         assert words in told, words
     assert not list(tree.iter(f"{SVG}foreignObject"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from player_traces import random_trace
 from playwright.sync_api import Page
 
 from specviz.models.toy import ToyModel
@@ -66,3 +67,31 @@ def test_every_token_shows_where_it_came_from(show: Callable[..., Page]) -> None
         "[...root.querySelectorAll('.flow .t')].map((t) => t.className.match(/o-(\\S+)/)[1])"
     )
     assert classes[1:] == expected[1:]
+
+
+# The tokens that are in view, and how many elements of the text a seek to a step has changed.
+SEEK = """(step) => {
+  const flow = root.querySelector('.flow');
+  const watch = new MutationObserver(() => {});
+  watch.observe(flow, {subtree: true, attributes: true, attributeFilter: ['class']});
+  it.seekStep(step);
+  const touched = new Set(watch.takeRecords().map((r) => r.target)).size;
+  const seen = [...flow.querySelectorAll('.t')]
+    .filter((t) => getComputedStyle(t).visibility === 'visible').map((t) => +t.dataset.i);
+  return {touched, seen, tokens: it.state().tokens};
+}"""
+
+
+def test_a_far_seek_shows_the_tokens_up_to_there_and_touches_few_of_them(
+    show: Callable[..., Page],
+) -> None:
+    page = show(random_trace(11, 240, 4), start_step=0, reduced_motion="reduce")
+    total = page.locator(".flow .t").count()
+    assert total > 400
+    ends = set()
+    for step in (239, 0, 120, 121, 119, 30, 31, 32, 33, 200, 1, 239):
+        found = page.evaluate(SEEK, step)
+        assert found["seen"] == list(range(found["tokens"])), step
+        assert found["touched"] < 150, step
+        ends.add(found["tokens"])
+    assert len(ends) == 11 and max(ends) == total

@@ -237,7 +237,7 @@ def test_the_grid_scrolls_inside_its_panel_only(show: Show, width: int) -> None:
 
 @pytest.mark.parametrize(("width", "least"), [(390, 44), (1280, 18)])
 def test_rows_are_high_enough(show: Show, width: int, least: int) -> None:
-    page = show(wide_wave(16, 8), viewport={"width": width, "height": 844})
+    page = show(wide_wave(12, 8), viewport={"width": width, "height": 844})
     tall = page.evaluate("root.querySelector('.c').getBoundingClientRect().height")
     assert tall >= least
     if width == 1280:
@@ -245,7 +245,38 @@ def test_rows_are_high_enough(show: Show, width: int, least: int) -> None:
             """() => { const box = root.querySelector('.wave-box');
               return [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]; }"""
         )
-        assert clashes == [0, 0], "8 rounds of 16 guesses need no scrolling"
+        assert clashes == [0, 0], "8 rounds of 12 guesses need no scrolling"
+
+
+# Tokens of the pass that are cut; columns wholly in view, by their number; the one that is marked.
+READ = """() => {
+  const cells = [...root.querySelectorAll('.pass_row .v')];
+  const box = root.querySelector('.wave-box').getBoundingClientRect();
+  const from = root.querySelector('.wave tbody th').getBoundingClientRect().right;
+  const within = (e) => e.left >= from - 1 && e.right <= box.right + 1;
+  const cut = (e) => e.scrollWidth > e.clientWidth;
+  const heads = [...root.querySelectorAll('.wave .place')];
+  return {
+    cut: cells.map((c) => c.querySelector('.ct')).filter(cut).map((c) => c.textContent),
+    seen: heads.filter((e) => within(e.getBoundingClientRect())).map((e) => +e.textContent),
+    at: +(root.querySelector('.wave .place.at')?.textContent ?? 0),
+  };
+}"""
+
+
+def test_a_wide_wave_is_panned_along_so_that_its_tokens_can_be_read(show: Show) -> None:
+    page = show(wide_wave(32, 12), viewport={"width": 1280, "height": 720})
+    there = page.evaluate(READ)
+    assert there["cut"] == [] and there["at"] in there["seen"]
+    assert 6 < len(there["seen"]) < 31, "not all of them fit"
+    # The first rounds open the first places, a later one is where the guesses still move.
+    page.evaluate("it.seek(1)")
+    assert page.evaluate(READ)["seen"][0] == 1
+    page.evaluate("it.seek(9)")
+    moving = page.evaluate(
+        """() => +root.querySelector('.round.now .c.changed, .round.now .c.new').dataset.at + 1"""
+    )
+    assert moving > 8 and moving in page.evaluate(READ)["seen"]
 
 
 def test_hostile_tokens_stay_texts(show: Show) -> None:

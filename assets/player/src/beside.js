@@ -1,7 +1,7 @@
 // A second run of the same prompt, beside the one that is shown: both are held at the same emitted
 // token. A payload brings it along as `other`: {events, name, mine, said, differs}.
 import { missed, modelOf } from "./model.js";
-import { beatsOf, scene } from "./scene.js";
+import { beatsOf } from "./scene.js";
 
 const made = new WeakMap();
 
@@ -56,12 +56,9 @@ export function sameTime(beats, step, place) {
   return beats.starts[step] - 1 + Math.max(1e-6, passed);
 }
 
-/** The other run's scene while this one is at `place`. */
-export function besideScene(other, run, place, held, chosen) {
-  const token = heldToken(run, place, held);
-  const step = stepOfToken(other.model.decoder, token);
-  return scene(other.payload, sameTime(other.beats, step, place), chosen);
-}
+/** The time of the other run while this one is at `place`. */
+export const besideTime = (other, run, place, held) =>
+  sameTime(other.beats, stepOfToken(other.model.decoder, heldToken(run, place, held)), place);
 
 /** How a run came to a token: {outcome, step, source}; null where it has none there. */
 export function cameTo(model, index) {

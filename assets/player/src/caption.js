@@ -28,6 +28,7 @@ function distinct(ids, most = 2) {
 const list = (ids) => ids.flatMap((id, k) => (k ? [" ", token(id)] : [token(id)]));
 const time = (seconds) => ({ seconds });
 const share = (p) => ({ probability: p });
+const word = (name) => ({ term: name }); // told by the glossary when pointed at
 
 /** Why memory's knowledge of the wanted token did not make it a guess. */
 function because(model, step, node) {
@@ -42,6 +43,8 @@ function because(model, step, node) {
     p: share(fact.probability),
     share: { above: fact.share, digits: 2 },
     ...cutNumbers(fact),
+    part: word("share"),
+    score: word("score"),
   };
   if (fact.known === "yes" && fact.cut === "score" && params.limit)
     return say("why.cut.score_of", params);
@@ -101,7 +104,11 @@ function draft(model, step, place) {
       (isSight(step) && sights.draft(model, step, place, n)) ||
       (node.score === null
         ? say("draft_why_plain", { source: { source: node.source } })
-        : say("draft_why", { source: { source: node.source }, score: share(node.score) })),
+        : say("draft_why", {
+            source: { source: node.source },
+            word: word("score"),
+            score: share(node.score),
+          })),
   };
 }
 
@@ -161,7 +168,7 @@ function whole(model, step, place) {
   const margin = { number: step.nodes[end].margin, digits: 2 };
   const [best] = step.nodes[end].top; // a recording need not hold any
   const p = best && share(Math.exp(best[1]));
-  const reason = isSight(step) ? sights.because(model, step, place.step, end) : because(model, step, end) ?? (best ? say("why.target", { bonus, p, margin }) : null);
+  const reason = isSight(step) ? sights.because(model, step, place.step, end) : because(model, step, end) ?? (best ? say("why.target", { bonus, p, lead: word("margin"), margin }) : null);
   if (!children.length) return { main: say("full", params), why: reason };
   const wrong = distinct(children);
   return {

@@ -100,36 +100,55 @@ function guess(step, node, picture) {
   };
 }
 
+/**
+ * Who proposed what is looked at: {how, token, source}. `how`: "next" (the guess that was accepted
+ * behind `at`), "self", "refused" or "passed" (the guess in focus); null where nobody did.
+ */
+function came(step, focus, at, picture) {
+  const told = (how, n) => ({ how, token: step.nodes[n].token, source: step.nodes[n].source });
+  const { state } = picture.nodes[focus];
+  if (at !== focus) return told(state, focus);
+  const next = step.nodes.findIndex((n, i) => n.parent === at && picture.nodes[i].state === "accepted");
+  if (next > 0) return told("next", next);
+  return focus > 0 ? told("self", focus) : null;
+}
+
+/** What memory answered behind node `at`. */
+function answers(model, step, at, index) {
+  const lookup = lookupAt(step, at);
+  return {
+    kind: "memory",
+    after: step.nodes[at].token,
+    asked: lookup ? lookup.expanded : null,
+    hits: lookup ? hits(lookup) : [],
+    candidates: lookup ? lookup.candidates.slice(0, 8) : [],
+    copied: spanFacts(model, step.evidence.copied),
+    sizes: step.evidence.sizes,
+    tallies: model.tallies[index] ?? {},
+  };
+}
+
 /** The evidence panel for `focus`. kinds: memory, span, wave, tree, none, prefill. */
 export function memory(model, place, focus, picture) {
   const step = model.decoder.steps[place.step];
   if (!step) return { kind: "prefill" };
   const revealed = ["walk", "emit", "finish"].includes(place.phase);
   const over = place.phase === "emit" || place.phase === "finish";
+  const refused = isRefused(picture, focus);
+  // At a guess that was refused the question is what the model wanted in its place, and who knew.
+  const at = refused ? step.nodes[focus].parent : focus;
   const common = {
     node: focus,
     token: step.nodes[focus].token,
     guess: guess(step, focus, picture),
-    // At a guess that was refused the question is what the model wanted in its place.
-    wanted: revealed
-      ? wantedFact(model, step, isRefused(picture, focus) ? step.nodes[focus].parent : focus)
-      : null,
-    refused: isRefused(picture, focus),
+    wanted: revealed ? wantedFact(model, step, at) : null,
+    refused,
   };
   if (isWave(step)) return { ...common, ...waveEvidence(model, place, focus) };
-  if (isSight(step)) return { ...common, ...headEvidence(model, place, focus, common.refused) };
+  if (isSight(step)) return { ...common, ...headEvidence(model, place, focus, refused) };
   if (step.evidence?.kind === "memory") {
-    const lookup = lookupAt(step, focus);
-    return {
-      ...common,
-      kind: "memory",
-      asked: lookup ? lookup.expanded : null,
-      hits: lookup ? hits(lookup) : [],
-      candidates: lookup ? lookup.candidates.slice(0, 8) : [],
-      copied: spanFacts(model, step.evidence.copied),
-      sizes: step.evidence.sizes,
-      tallies: model.tallies[over ? place.step : place.step - 1] ?? {},
-    };
+    const found = answers(model, step, at, over ? place.step : place.step - 1);
+    return { ...common, came: came(step, focus, at, picture), ...found };
   }
   if (step.evidence?.kind === "span")
     return { ...common, kind: "span", copied: spanFacts(model, step.evidence) };

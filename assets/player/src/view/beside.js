@@ -1,6 +1,7 @@
 // Two runs of one prompt, held at the same token: a line that says what became of it in both, and the
 // other run's step beside this one's.
-import { besideScene, cameTo, otherOf } from "../beside.js";
+import { besideTime, cameTo, otherOf } from "../beside.js";
+import { scene as sceneAt } from "../scene.js";
 import { h, put, text } from "./dom.js";
 import { sentence } from "./say.js";
 import { Tree } from "./tree.js";
@@ -37,6 +38,7 @@ export class Beside {
     this.controls = h("div", { class: "beside-controls" });
     this.bar = h("section", { class: "beside-bar", hidden: true }, h("div", {}, this.token, this.said), this.controls);
     this.element = h("div", { class: "beside", hidden: true });
+    this.seen = null; // the scene of this run that the other one's was made for
   }
 
   get other() {
@@ -88,12 +90,21 @@ export class Beside {
     return sized.some(Boolean);
   }
 
+  /** The other run's scene beside `scene`, made once for all who ask; null where there is none. */
+  at(scene) {
+    const { other, player, side } = this;
+    if (!other || this.seen === scene) return other && this.now;
+    const t = besideTime(other, player.model.decoder, scene.place, player.held);
+    if (side?.scene && side.scene.place.step !== other.beats.at(t).step) side.chosen = null;
+    this.seen = scene;
+    this.now = sceneAt(other.payload, t, side?.chosen ?? null);
+    return this.now;
+  }
+
   update(scene) {
-    const { other, player } = this;
+    const { other } = this;
     if (!other) return;
-    const now = besideScene(other, player.model.decoder, scene.place, player.held, this.side.chosen);
-    if (this.side.scene && this.side.scene.place.step !== now.place.step) this.side.chosen = null;
-    this.side.scene = now;
+    const now = (this.side.scene = this.at(scene));
     this.tree.update(now);
     this.wave.update(now);
     this.#words(other, scene.place);

@@ -1,46 +1,31 @@
 // The grid of a wave: built once per step, then every round, the pass and the walk only set classes.
 import { confidence } from "../cividis.js";
-import { columnWidths } from "../columns.js";
 import { plain, shorten } from "../text.js";
 import { before, finalToken } from "../wave.js";
-import { h, measure, pieceNodes, put } from "./dom.js";
+import { h, pieceNodes, put } from "./dom.js";
+import { GridFit, needs } from "./gridfit.js";
 
-const MONO = 'ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace';
 const MARKS = { accepted: "✓", refused: "✗", discarded: "∅" };
 const LONGEST = 14; // glyphs of a token
-const GAP = 1; // px between cells
-// In units of the type: the names of the rows, all rows but the rounds, a round with two lines.
-const HEAD = 5.6;
-const FIXED = 5.5;
-const TWO_LINES = 2.06;
-const SLIM = 4.6;
 
 export class Cells {
   constructor(player) {
     this.player = player;
   }
 
-  /** The least type. */
-  get least() {
-    const { projector, wide, narrow } = this.player;
-    return projector ? 18 : wide ? 14 : narrow ? 13 : 12;
-  }
-
   /** Build the table of a step, everything hidden until `show`. */
   build(table, step, index, wave, tree, size) {
-    Object.assign(this, { table, step, index, wave, size, at: null });
+    Object.assign(this, { table, step, index, wave, at: null });
     const { rounds } = step.evidence;
     const star = tree.bonus?.parent ?? -1;
     this.columns = Math.max(wave.columns, step.nodes.length - 1, star + 1);
-    this.wants = this.#wants(tree);
-    const tall = (this.tall = this.#fit(size, rounds.length));
+    this.fit = new GridFit(this.player, size, rounds.length, needs(step, tree, this.columns, (id) => this.#look(id)));
     const rows = rounds.map((round, k) => this.#round(round, k));
-    table.style.setProperty("--tall", `${tall}px`);
-    table.style.setProperty("--font", `${this.font}px`);
-    table.classList.toggle("flat", tall < TWO_LINES * this.font);
-    const widest = this.head + this.widths.reduce((a, b) => a + b + GAP, 2 * GAP);
-    table.style.setProperty("width", `${widest}px`);
-    const cols = [this.head, ...this.widths].map((w) => {
+    table.style.setProperty("--tall", `${this.fit.tall}px`);
+    table.style.setProperty("--font", `${this.fit.font}px`);
+    table.classList.toggle("flat", this.fit.flat);
+    table.style.setProperty("width", `${this.fit.width}px`);
+    const cols = [this.fit.head, ...this.fit.widths].map((w) => {
       const col = h("col");
       col.style.setProperty("width", `${w}px`);
       return col;
@@ -67,48 +52,12 @@ export class Cells {
     return this.player.strings.say(`player.wave.${key}`, params);
   }
 
-  /** Too narrow for figures beside the token. */
   #slim(i) {
-    return this.widths[i] < SLIM * this.font ? " slim" : "";
+    return this.fit.slim(i) ? " slim" : "";
   }
 
   #look(id) {
     return shorten(this.player.model.look(id), LONGEST);
-  }
-
-  /** What every column needs for its tokens, in units of the type. */
-  #wants(tree) {
-    const { rounds } = this.step.evidence;
-    const type = `600 100px ${MONO}`;
-    const wants = Array.from({ length: this.columns }, () => 0);
-    const want = (i, id, extra) => {
-      const wide = measure(plain(this.#look(id)), type) / 100 + extra;
-      wants[i] = Math.max(wants[i], wide);
-    };
-    for (const { cells } of rounds) cells.forEach(([id], i) => want(i, id, 1.9));
-    tree.nodes.slice(1).forEach((n, i) => want(i, n.token, 2));
-    if (tree.bonus) want(tree.bonus.parent, tree.bonus.token, 2);
-    return wants;
-  }
-
-  /** Type, widths and the height of a row: as large as all rounds and the pass leave room for. */
-  #fit(size, rounds) {
-    const { narrow } = this.player;
-    const { least } = this;
-    const across = size.width - GAP * (this.columns + 2);
-    const wish = this.wants.reduce((a, b) => a + b, HEAD);
-    const down = size.height / (rounds * 2.7 + FIXED);
-    this.font = narrow ? least : clamp(Math.min(across / wish, down), least, 1.4 * least);
-    this.head = Math.ceil(this.font * HEAD);
-    this.widths = columnWidths(
-      this.wants.map((w) => w * this.font),
-      narrow ? 0 : across - this.head,
-      narrow ? 66 : 2.6 * this.font,
-      narrow ? 96 : 9.5 * this.font,
-    );
-    if (narrow) return 44;
-    const room = size.height - FIXED * this.font - GAP * (rounds + 4);
-    return Math.floor(clamp(room / rounds, 1.55 * this.font, 3.4 * this.font));
   }
 
   #round(round, k) {
@@ -130,9 +79,11 @@ export class Cells {
   }
 
   #cell([id, p, age, state], k, i) {
-    const { model, strings } = this.player;
+    const { model } = this.player;
     const was = state === "changed" ? before(this.step, k, i) : null;
     const final = finalToken(model, this.index, i);
+    const { flat } = this.fit;
+    const slim = this.fit.slim(i);
     const cell = h(
       "td",
       {
@@ -144,11 +95,8 @@ export class Cells {
         "data-agrees": final === null ? null : String(final === id),
       },
       h("bdi", { class: "ct" }, pieceNodes(this.#look(id))),
-      h("span", { class: "age" }, String(age)),
-      h("span", { class: "under" },
-        was === null ? null : h("s", {}, pieceNodes(this.#look(was))),
-        h("span", { class: "pn" }, strings.prob(p)),
-      ),
+      flat && slim ? null : h("span", { class: "age" }, String(age)),
+      flat ? null : h("span", { class: "under" }, slim ? null : this.#figures(was, p)),
       h("i", { class: "bar" }),
     );
     cell.words = this.#label(id, p, age, state, k, i, was);
@@ -157,6 +105,14 @@ export class Cells {
     cell.style.setProperty("--p", `${Math.max(4, 100 * p).toFixed(0)}%`);
     cell.style.setProperty("--fill", fill);
     return cell;
+  }
+
+  /** Below the token: what it was before, and its probability. */
+  #figures(was, p) {
+    return [
+      was === null ? null : h("s", {}, pieceNodes(this.#look(was))),
+      h("span", { class: "pn" }, this.player.strings.prob(p)),
+    ];
   }
 
   #label(id, p, age, state, k, i, was) {
@@ -262,20 +218,16 @@ export class Cells {
         cell.setAttribute("aria-label", revealed ? `${cell.words}, ${this.#say("agrees")}` : cell.words);
   }
 
-  /** Where the grid is larger than its box: the round, and the guess in focus, stay in view. */
+  /** Where the grid is larger than its box: what this round changed, or the guess in focus, stays in view. */
   #follow(wave, focus) {
     const box = this.table.parentElement;
-    const { width, height } = this.size;
-    const sum = (list) => list.reduce((a, b) => a + b + GAP, 0);
-    const to = focus || (wave.pass ? 1 : wave.now.cells.length);
-    const right = this.head + sum(this.widths.slice(0, to));
-    const wide = this.head + sum(this.widths) > width;
-    const x = wide ? Math.max(0, Math.ceil(right - width + 2.5 * this.font)) : 0;
-    const rows = (wave.shown + 1) * (this.tall + GAP) + FIXED * this.font;
-    const y = this.player.narrow ? 0 : Math.max(0, Math.ceil(rows - height));
-    if (x !== this.at?.x) box.scrollLeft = x;
-    if (y !== this.at?.y) box.scrollTop = y;
-    this.at = { x, y };
+    const moving = wave.now.cells.findIndex(([, , , state]) => state === "changed" || state === "new");
+    const now = wave.pass ? [0, 1] : [Math.max(0, moving), wave.now.cells.length];
+    const [from, to] = focus ? [focus - 1, focus] : now;
+    const at = this.fit.scroll(from, to, wave.shown, this.at?.x ?? 0);
+    if (at.x !== this.at?.x) box.scrollLeft = at.x;
+    if (at.y !== this.at?.y) box.scrollTop = at.y;
+    this.at = at;
   }
 
   #state(i, state, token) {
@@ -339,5 +291,3 @@ export class Cells {
     return true;
   }
 }
-
-const clamp = (v, low, high) => Math.min(Math.max(v, low), high);

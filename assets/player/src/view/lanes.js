@@ -1,5 +1,5 @@
 // Two runs on one clock: a block per step. Drawn once; only the playhead and a clip move.
-import { besideScene, otherOf } from "../beside.js";
+import { otherOf } from "../beside.js";
 import { h, put, s, text } from "./dom.js";
 import { GAP, HEIGHT, differences, lane } from "./blocks.js";
 import { term } from "./tooltip.js";
@@ -242,9 +242,9 @@ export class Lanes {
 
   /** The same of the other run, which is held at the same token. */
   #besideValue(scene) {
-    const other = this.#other();
+    const other = this.player.beside.at(scene);
     if (!other) return null;
-    this.beside = besideScene(other, this.player.model.decoder, scene.place, this.player.held, null).clock;
+    this.beside = other.clock;
     return this.beside[this.axis];
   }
 

@@ -1,7 +1,7 @@
-// The card of a lesson: a question before the recording answers it, then what came of it.
+// A lesson in the player: it stands at a stop, covers what would give the answer away, and plays on to it.
 import { Course, exampleOf, timeOf } from "../lesson.js";
 import { h, put } from "./dom.js";
-import { sentence } from "./say.js";
+import { LessonCard } from "./lessoncard.js";
 
 const VEILS = ["memory", "sight", "head"];
 const SPOKEN_AFTER = 250; // ms: one announcement for everything that changes at once
@@ -14,6 +14,7 @@ export class LessonView {
     this.refused = false; // the host cannot open the recording of this stop now
     this.voice = h("div", { class: "voice", "aria-live": "polite", "aria-atomic": "true" });
     this.card = h("div", { class: "lesson-card" });
+    this.words = new LessonCard(this);
     this.element = h(
       "section",
       { class: "lesson", tabindex: "-1", hidden: true },
@@ -76,12 +77,15 @@ export class LessonView {
     if (!this.ready && course.phase !== "score") return;
     if (course.phase === "ask") this.choose(-1);
     else if (course.phase === "play") this.arrived(true);
-    else if (course.phase === "told") this.#to(() => course.next());
-    else this.leave();
+    else if (course.phase === "told") {
+      course.next();
+      this.#arrive();
+    } else this.leave();
   }
 
-  #to(move) {
-    move();
+  /** To stop `i`, from 0; without one to where the course stands, once more. */
+  visit(i = this.course.at) {
+    this.course.to(i);
     this.#arrive();
   }
 
@@ -189,164 +193,9 @@ export class LessonView {
     for (const veil of VEILS) player.element.classList.toggle(`veil-${veil}`, veiled.includes(veil));
     const title = player.strings.say(`lesson.${lesson.name}.title`);
     this.element.setAttribute("aria-label", this.#say("region", { title }));
-    const body = phase === "score" ? this.#score() : this.ready ? this.#stop() : this.#away();
-    put(this.card, this.#head(title), body);
+    put(this.card, this.words.head(title), this.words.body());
     this.element.dataset.phase = this.ready || phase === "score" ? phase : "away";
     if (speak) this.#speak();
-  }
-
-  #head(title) {
-    const { course } = this;
-    const names = ["stop_wrong", "stop_right", "stop_open"];
-    const dots = course.picked.map((_, i) => {
-      const right = course.right(i);
-      const state = right === null ? 2 : Number(right);
-      const label = this.#say(names[state], { n: i + 1 });
-      const here = course.phase !== "score" && i === course.at;
-      return h(
-        "button",
-        {
-          type: "button",
-          class: `dot ${["wrong", "right", "open"][state]}`,
-          "aria-label": label,
-          title: label,
-          "aria-current": here ? "step" : null,
-          onclick: () => this.#to(() => course.to(i)),
-        },
-        ["✗", "✓", String(i + 1)][state],
-      );
-    });
-    return h(
-      "div",
-      { class: "lesson-head" },
-      h("b", {}, title),
-      h("div", { class: "dots" }, dots),
-      course.phase === "score" ? null : this.#link(),
-      course.phase === "score"
-        ? null
-        : h(
-            "button",
-            { type: "button", class: "leave", onclick: () => this.leave() },
-            this.#say("leave"),
-          ),
-    );
-  }
-
-  /** A link to this stop; pressed, it is copied where that is possible. */
-  #link() {
-    const { player } = this;
-    const { lesson, stop } = this.place;
-    const address = player.lessonLink?.(lesson, stop) ?? this.#address(lesson, stop);
-    const link = h("a", { class: "link", href: address }, this.#say("link"));
-    link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || !navigator.clipboard) return;
-      event.preventDefault();
-      navigator.clipboard.writeText(address).then(
-        () => put(link, this.#say("copied")),
-        () => window.open(address, "_blank"),
-      );
-    });
-    return link;
-  }
-
-  /** The address of a stop where no host makes one: this page's, without what is secret in it. */
-  #address(lesson, stop) {
-    const url = new URL(location.href);
-    // A Space signs its frame's address with parameters that begin like this.
-    for (const name of [...url.searchParams.keys()])
-      if (name.startsWith("__") || ["trace", "step"].includes(name)) url.searchParams.delete(name);
-    const parts = { lesson, stop, lang: this.player.strings.lang };
-    for (const [name, value] of Object.entries(parts)) url.searchParams.set(name, value);
-    return url.href;
-  }
-
-  #away() {
-    const known = Boolean(this.player.onOpen);
-    if (!known || !this.refused)
-      return h("p", { class: "told" }, this.#say(known ? "loading" : "locked"));
-    const again = { type: "button", class: "go", onclick: () => this.#arrive() };
-    return h(
-      "div",
-      { class: "lesson-foot" },
-      h("p", { class: "told" }, this.#say("refused")),
-      h("button", again, this.#say("retry")),
-    );
-  }
-
-  #stop() {
-    const { player, course } = this;
-    const { stop, phase, at, length } = course;
-    const over = phase === "told";
-    const last = at + 1 === length;
-    const hint = phase === "play" ? "watch" : over ? "key_on" : "keys";
-    const named = over ? (last ? "finish" : "next") : "skip";
-    return [
-      h(
-        "div",
-        { class: "lesson-body" },
-        h("p", { class: "say" }, sentence(player, stop.say)),
-        h(
-          "div",
-          { class: "asks-for" },
-          h("p", { class: "question" }, sentence(player, stop.question)),
-          h("div", { class: "answers" }, stop.answers.map((a, i) => this.#answer(a, i))),
-        ),
-      ),
-      h(
-        "div",
-        { class: "lesson-foot" },
-        over
-          ? h("p", { class: "told" }, this.#verdict(), " ", sentence(player, stop.because))
-          : h("p", { class: "hint" }, this.#say(hint, { of: stop.answers.length })),
-        h("button", { type: "button", class: "go", onclick: () => this.go() }, this.#say(named)),
-      ),
-    ];
-  }
-
-  #verdict() {
-    const right = this.course.right();
-    const [key, mark] = right === null ? ["seen", ""] : right ? ["right", "✓ "] : ["wrong", "✗ "];
-    return h("b", { class: key }, mark, this.#say(key));
-  }
-
-  #answer(answer, i) {
-    const { course, player } = this;
-    const over = course.phase === "told";
-    const mine = course.choice === i;
-    const right = over && course.stop.right === i;
-    return h(
-      "button",
-      {
-        type: "button",
-        class: `choice ${right ? "right" : over && mine ? "wrong" : ""}`,
-        "aria-pressed": String(mine),
-        "aria-disabled": course.phase === "ask" ? null : "true",
-        onclick: () => this.choose(i),
-      },
-      h("kbd", {}, over && (right || mine) ? (right ? "✓" : "✗") : String(i + 1)),
-      h("span", {}, sentence(player, answer)),
-    );
-  }
-
-  #score() {
-    const { lesson, score, predicted } = this.course;
-    return h(
-      "div",
-      { class: "lesson-foot" },
-      h(
-        "p",
-        { class: "told" },
-        h("b", {}, this.#say("score", { right: score, of: predicted })),
-        ". ",
-        this.#say("score_about", lesson.drafter),
-      ),
-      h(
-        "button",
-        { type: "button", class: "again", onclick: () => this.start(lesson, 1) },
-        this.#say("again"),
-      ),
-      h("button", { type: "button", class: "go", onclick: () => this.leave() }, this.#say("leave")),
-    );
   }
 
   /** Tell a screen reader what the card says now. */

@@ -8,67 +8,84 @@ export class Levels {
     this.player = player;
   }
 
-  /** One level that answered: its key, its best continuations, its weight, who wrote it. */
-  level(hit, count) {
-    const { strings, model, expert } = this.player;
-    const bars = hit.top
-      .slice(0, 4)
-      .map(([id, p]) =>
-        h(
-          "div",
-          { class: "bar", title: `${plain(model.look(id))}  ${strings.prob(p)}` },
-          h("span", { class: "track" }, h("i", { class: "fill", style: null }, "")),
-          h("bdi", { class: "bar-label" }, ...pieceNodes(shorten(model.look(id), 8))),
-          expert ? h("span", { class: "bar-p" }, strings.prob(p)) : null,
-        ),
-      );
-    bars.forEach((bar, k) =>
-      bar
-        .querySelector(".fill")
-        .style.setProperty("height", `${Math.max(2, Math.round(100 * hit.top[k][1]))}%`),
-    );
-    const sure = strings.num(1 - hit.entropy, 2);
+  /** One level that answered: its key, its likeliest continuations, how it got its weight. */
+  level(hit, m, first) {
+    const { strings, model } = this.player;
+    const name = strings.say(`player.badge.level${hit.level}`);
     return h(
       "div",
       { class: `level o-level${hit.level}` },
       h(
         "div",
         { class: "level-head" },
-        h("span", { class: "lv" }, strings.say(`player.badge.level${hit.level}`)),
+        h("span", { class: "lv" }, first ? term(this.player, "level", name) : name),
         h(
           "span",
           { class: "key" },
           hit.key.map((id) => chip(model, id, 12)),
         ),
-        h(
-          "span",
-          { class: "weight" },
-          strings.say("player.weight", { value: strings.num(hit.weight, 2) }),
-        ),
+        this.#written(hit),
       ),
-      h("div", { class: "bars" }, bars),
-      h(
-        "div",
-        { class: "level-foot" },
-        count > 1
-          ? term(
-              this.player,
-              "weight",
-              strings.say("player.weight_sum", { base: strings.num(hit.base, 2), sure }),
-            )
-          : null,
-        h("span", { class: "written" }, this.#written(hit)),
-      ),
+      h("div", { class: "level-body" }, this.#answers(hit, m), this.#factors(hit, m, first)),
     );
   }
 
+  /** A row of a small bar chart: a name, a bar of `share` of the room, its number. */
+  #bar(name, label, share, value) {
+    const row = h(
+      "div",
+      { class: `bar ${name}` },
+      label,
+      h("span", { class: "track" }, h("i", { class: "fill" })),
+      h("span", { class: "bar-p" }, value),
+    );
+    row.querySelector(".fill").style.setProperty("width", `${Math.max(1, 100 * share).toFixed(1)}%`);
+    return row;
+  }
+
+  #answers(hit, m) {
+    const { strings, model, expert } = this.player;
+    const most = expert ? 5 : 3;
+    const wanted = m.wanted?.token;
+    const shown = hit.top.slice(0, most);
+    // What the model wanted is worth a row even where a level ranked it lower.
+    const behind = hit.top.findIndex(([id]) => id === wanted);
+    if (behind >= most) shown[most - 1] = hit.top[behind];
+    return h(
+      "div",
+      { class: "bars says" },
+      shown.map(([id, p]) => {
+        const own = id === wanted;
+        const star = own ? h("span", { class: "star", title: strings.say("player.wanted") }, "★") : null;
+        const label = h("bdi", { class: "bar-label" }, ...pieceNodes(shorten(model.look(id), 9)), star);
+        const row = this.#bar(own ? "wanted" : "", label, p, strings.prob(p));
+        row.title = `${plain(model.look(id))}  ${strings.prob(p)}`;
+        return row;
+      }),
+    );
+  }
+
+  /** Base weight and sureness, which multiplied and scaled are the weight; alone it is 1 anyway. */
+  #factors(hit, m, first) {
+    if (m.hits.length < 2) return null;
+    const { strings } = this.player;
+    const two = (value) => strings.num(value, 2);
+    const parts = { base: hit.base, sure: 1 - hit.entropy, weight: hit.weight };
+    const word = (name) => {
+      const said = strings.say(`player.word.${name}`);
+      return h("span", { class: "bar-label" }, first ? term(this.player, name, said) : said);
+    };
+    const rows = Object.entries(parts).map(([name, value]) => this.#bar(name, word(name), value, two(value)));
+    return h("div", { class: "bars counts" }, rows);
+  }
+
+  /** When, and behind what, this was learned: in short, and in a sentence when pointed at. */
   #written({ written: [step, , accepted] }) {
     const { strings } = this.player;
-    if (step === -1) return strings.say("player.written.prompt");
-    if (step === -2) return strings.say("player.written.earlier");
-    return strings.say(accepted ? "player.written.accepted" : "player.written.rejected", {
-      step: step + 1,
-    });
+    const how = { [-1]: "prompt", [-2]: "earlier" }[step] ?? (accepted ? "accepted" : "rejected");
+    const params = { step: step + 1 };
+    const why = () => [strings.say(`player.written_why.${how}`, params)];
+    return h("span", { class: "written" }, term(this.player, "written", strings.say(`player.written.${how}`, params), why));
   }
 
   /** What the levels say together, and what was cut from it and why. */

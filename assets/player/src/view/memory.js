@@ -46,7 +46,7 @@ export class Memory {
   }
 
   #title(m) {
-    if (m.kind === "memory") return this.say("memory_at", { node: { token: m.token } });
+    if (m.kind === "memory") return this.say("memory_at", { node: { token: m.after } });
     if (m.kind === "wave") return this.say("wave.evidence");
     if (m.kind === "window") return this.say("guess_at", { node: { token: m.token } });
     if (m.kind === "span" || m.kind === "tree")
@@ -75,7 +75,7 @@ export class Memory {
         ),
         this.#expert(m),
       ];
-    const parts = [this.#fact(m)];
+    const parts = [this.#came(m), this.#fact(m)];
     if (m.kind === "wave") parts.push(...this.waves.content(m));
     if (m.kind === "window") parts.push(...this.heads.content(m));
     if (m.kind === "memory") parts.push(...this.#levels(m));
@@ -88,6 +88,15 @@ export class Memory {
     if (m.kind === "memory") parts.push(this.levels.sofar(m));
     parts.push(this.#expert(m));
     return parts;
+  }
+
+  /** Which level the guess came from that is looked at, or the accepted one behind it. */
+  #came({ came }) {
+    if (!came) return null;
+    const badge = this.player.strings.say(`player.badge.${came.source}`);
+    const params = { source: [badge, ", ", { source: came.source }] };
+    params[came.how === "next" ? "next" : "node"] = { token: came.token };
+    return h("p", { class: "came" }, this.say(`came.${came.how}`, params));
   }
 
   /** What the model wanted here, and what memory knew of it. */
@@ -109,10 +118,11 @@ export class Memory {
         { class: "nums" },
         this.say("fact_target", {
           p: { probability: w.probability },
+          lead: { term: "margin" },
           margin: { number: w.margin, digits: 2 },
         }),
         m.refused && m.guess?.probability !== null
-          ? [" ", this.say("fact_guess", { p: { probability: m.guess.probability } })]
+          ? [" ", ...this.say("fact_guess", { p: { probability: m.guess.probability } })]
           : null,
       ),
     ];
@@ -126,12 +136,13 @@ export class Memory {
             rank: w.rank ?? 0,
             of: w.of ?? 0,
             level: { source: w.level === 0 ? "copy" : `level${w.level}` },
+            word: { term: "share" },
             share: { above: w.share ?? 0, digits: 2 },
           }),
           w.known === "yes" && w.cut
-            ? [" ", this.#cut(w)]
+            ? [" ", ...this.#cut(w)]
             : w.known === "yes" && w.node >= 0
-              ? [" ", this.say("was_guess")]
+              ? [" ", ...this.say("was_guess")]
               : null,
         ),
       );
@@ -147,16 +158,18 @@ export class Memory {
     const size = w.cut === "cost" && treeSize(model, model.decoder.steps[scene.place.step]);
     if (size) return this.say("why_cut.cost_of", { n: size.guesses });
     const numbers = w.cut === "score" ? cutNumbers(w) : {};
-    return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, numbers);
+    const params = { ...numbers, score: { term: "score" } };
+    return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, params);
   }
 
   #levels(m) {
     if (m.asked === null) return [h("p", { class: "quiet" }, this.say("memory_unasked"))];
     const out = [];
     if (!m.asked) out.push(h("p", { class: "quiet" }, this.say("memory_afterwards")));
-    if (!m.hits.length && !m.wanted?.row)
-      out.push(h("p", { class: "quiet" }, this.say("memory_empty")));
-    out.push(...m.hits.map((hit) => this.levels.level(hit, m.hits.length)));
+    // Where the fact above has said it once is enough.
+    if (!m.hits.length && !m.wanted?.row && m.wanted?.known !== "nothing")
+      out.push(h("p", { class: "quiet" }, this.say(m.candidates.length ? "memory_copied" : "memory_empty")));
+    out.push(...m.hits.map((hit, k) => this.levels.level(hit, m, k === 0)));
     if (m.hits.length === 1) out.push(h("p", { class: "quiet" }, this.say("memory_single")));
     if (m.candidates.length) out.push(this.levels.mixed(m));
     return out;

@@ -1,6 +1,7 @@
 // Sentences of the catalogue -> nodes, with tokens as chips and numbers in the reader's language.
 import { told } from "../told.js";
 import { chip } from "./dom.js";
+import { term } from "./tooltip.js";
 
 /** One parameter of a sentence, ready to be shown. */
 function value(context, param) {
@@ -16,6 +17,7 @@ function value(context, param) {
   if ("above" in param) return strings.above(param.above, param.digits);
   if ("number" in param) return strings.num(param.number, param.digits ?? 0);
   if ("source" in param) return strings.say(`player.source.${param.source}`);
+  if ("term" in param) return term(context, param.term, strings.say(`player.word.${param.term}`));
   if ("cut" in param) return param.cut ? strings.say(`player.cut.${param.cut}`) : "";
   return param;
 }

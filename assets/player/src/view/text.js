@@ -1,4 +1,5 @@
 // The answer so far. Every token is laid out once; a seek only shows or hides, so nothing reflows.
+// Tokens stand in bunches: a far seek hides bunches, and single tokens only where the text ends.
 import { dependence, instead, probeAt, tally } from "../pictures.js";
 import { plain, unitPieces } from "../text.js";
 import { askedNodes, otherwise } from "./asked.js";
@@ -8,6 +9,8 @@ import { readable } from "./reading.js";
 import { sentence } from "./say.js";
 
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
+
+const BUNCH = 64; // tokens
 
 /** Visible where it matters: whitespace alone in its token, at its end, or more than one blank. */
 function matters(found, k) {
@@ -50,6 +53,7 @@ export class Text {
       this.legend,
     );
     this.spans = [];
+    this.bunches = [];
     this.shown = 0;
     this.many = [];
     this.marked = [];
@@ -69,6 +73,7 @@ export class Text {
 
   reset() {
     this.spans = [];
+    this.bunches = [];
     this.many = [];
     this.marked = [];
     this.shown = 0;
@@ -115,9 +120,33 @@ export class Text {
     const made = [];
     for (; k < units.length; k++) made.push(...this.#unit(units[k]));
     this.tops = null;
-    this.flow.append(...made);
     this.spans.push(...made);
+    this.#gather();
     this.last = units.length ? units[units.length - 1].from : 0;
+  }
+
+  /** Put the tokens that are new into bunches, and show as many tokens as before. */
+  #gather() {
+    const { spans, bunches } = this;
+    while (bunches.length * BUNCH >= spans.length + BUNCH) bunches.pop().remove();
+    for (let b = 0; b * BUNCH < spans.length; b++) {
+      bunches[b] ??= this.flow.appendChild(h("span", { class: "bunch" }));
+      const held = bunches[b].childElementCount;
+      const part = spans.slice(b * BUNCH + held, (b + 1) * BUNCH);
+      if (part.length) bunches[b].append(...part);
+    }
+    this.#reach(0, this.shown);
+  }
+
+  /** Show the first `n` tokens where `was` are shown. */
+  #reach(was, n) {
+    const { spans, bunches } = this;
+    const edge = Math.floor(n / BUNCH);
+    bunches.forEach((bunch, b) => bunch.classList.toggle("off", b > edge));
+    // Where the text ended and where it ends now; all other bunches are shown or hidden whole.
+    for (const b of new Set([Math.floor(was / BUNCH), edge]))
+      for (let i = b * BUNCH; i < Math.min((b + 1) * BUNCH, spans.length); i++)
+        spans[i].classList.toggle("off", b === edge && i >= n);
   }
 
   #unit(unit) {
@@ -127,7 +156,7 @@ export class Text {
     const whole = size > 1 && !unit.open ? unitPieces(model.bytes.slice(unit.from, unit.to)) : null;
     for (let i = unit.from; i < unit.to; i++) {
       const token = model.tokens[i];
-      const span = h("span", { class: `t o-${token.source} off`, "data-i": i });
+      const span = h("span", { class: `t o-${token.source}`, "data-i": i });
       const alone = model.look(token.id);
       if (whole) {
         span.append(
@@ -210,8 +239,7 @@ export class Text {
 
   update(scene) {
     const n = Math.min(scene.tokens, this.spans.length);
-    for (let i = this.shown; i < n; i++) this.spans[i].classList.remove("off");
-    for (let i = n; i < this.shown; i++) this.spans[i].classList.add("off");
+    if (n !== this.shown) this.#reach(this.shown, n);
     for (const unit of this.many)
       for (let i = unit.from; i < unit.to; i++)
         this.spans[i].classList.toggle("whole", n >= unit.to);
@@ -267,7 +295,7 @@ export class Text {
 
   #index(event) {
     const span = event.target.closest?.(".t[data-i]");
-    return span && !span.classList.contains("off") ? +span.getAttribute("data-i") : -1;
+    return span && !span.closest(".off") ? +span.getAttribute("data-i") : -1;
   }
 
   #tip(event) {

@@ -1,0 +1,155 @@
+"""The evidence panel of a run with memories: who proposed what, what was known, how it was weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from specviz.evidence import Lookup, MemoryEvidence
+from specviz.trace import Step, Trace
+from specviz.tracefile import load
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+Show = Callable[..., Page]
+SOURCES = {1: "the last token", 2: "the last two tokens", 3: "the last three tokens"}
+
+
+def recorded(name: str, step: int) -> tuple[Trace, Step]:
+    trace = load(EXAMPLES / f"{name}.jsonl.gz")
+    run = trace.run("decoder")
+    assert run is not None
+    return trace, run.steps[step]
+
+
+def asked_at(step: Step, node: int) -> Lookup:
+    assert isinstance(step.evidence, MemoryEvidence)
+    return next(look for look in step.evidence.lookups if look.node == node)
+
+
+def flat(page: Page, selector: str) -> list[str]:
+    said = page.locator(selector).all_inner_texts()
+    return [" ".join(line.replace("␣", "").split()) for line in said]
+
+
+def words(page: Page, token: int) -> str:
+    found: str = page.evaluate(
+        """(id) => root.querySelector(`[data-token="${id}"]`).textContent.replace('␣', '')""", token
+    )
+    return found
+
+
+def choose(page: Page, node: int) -> None:
+    page.evaluate(
+        """(n) => root.querySelector(`.chip[data-node="${n}"]`)
+             .dispatchEvent(new MouseEvent('click', {bubbles: true}))""",
+        node,
+    )
+
+
+def test_a_refused_guess_is_explained_by_what_memory_knew_before_it(show: Show) -> None:
+    """What was wanted is ranked where the levels shown were asked: never beside "no answer"."""
+    trace, step = recorded("list", 15)
+    before, behind = asked_at(step, 0), asked_at(step, 1)
+    assert step.nodes[1].parent == 0 and before.hits and not behind.hits
+    page = show(trace, start_step=15)
+    choose(page, 1)
+    guess, after = step.nodes[1].token, step.nodes[0].token
+    assert flat(page, ".memory h3") == [f"What memory knew after {words(page, after)}"]
+    level = {"level1": 1, "level2": 2, "level3": 3}[step.nodes[1].source]
+    assert flat(page, ".memory .came") == [
+        f"The refused guess {words(page, guess)} came from L{level}, memory of {SOURCES[level]}."
+    ]
+    rank = [c.token for c in before.candidates].index(step.nodes[0].pick) + 1
+    assert (rank, len(before.candidates)) == (8, 8)
+    told = page.locator(".memory").inner_text()
+    assert "Memory had it at rank 8 of 8" in told and "No level" not in told
+    keys = page.evaluate(
+        """[...root.querySelectorAll('.memory .key')].map((k) =>
+             [...k.querySelectorAll('.tok')].map((t) => +t.dataset.token))"""
+    )
+    assert keys == [list(h.key) for h in sorted(before.hits, key=lambda h: -h.level)]
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_every_level_shows_base_sureness_and_weight_as_bars_with_numbers(
+    show: Show, lang: str
+) -> None:
+    trace, step = recorded("tea", 51)
+    page = show(trace, start_step=51, lang=lang, viewport={"width": 1280, "height": 720})
+    hits = sorted(asked_at(step, step.walk[-1]).hits, key=lambda h: -h.level)
+    assert len(hits) == 3
+    bars: list[list[list[Any]]] = page.evaluate(
+        """[...root.querySelectorAll('.memory .level')].map((level) =>
+             [...level.querySelectorAll('.counts .bar')].map((bar) => {
+               const [track, fill] = ['.track', '.fill'].map((s) => bar.querySelector(s).getBoundingClientRect());
+               return [bar.querySelector('.bar-p').textContent, fill.width / track.width, track.height];
+             }))"""
+    )
+    for hit, found in zip(hits, bars, strict=True):
+        expected = [hit.base, 1 - hit.entropy, hit.weight]
+        numbers = [f"{value:.2f}".replace(".", "," if lang == "ru" else ".") for value in expected]
+        assert [said for said, _, _ in found] == numbers
+        for value, (_, share, tall) in zip(expected, found, strict=True):
+            assert abs(share - value) < 0.03 and tall >= 9
+    # The wanted token is marked where a level knew it.
+    pick = step.nodes[step.walk[-1]].pick
+    knew = [pick in hit.ids[:5] for hit in hits]
+    marked = page.evaluate(
+        """[...root.querySelectorAll('.memory .level')].map((l) => Boolean(l.querySelector('.says .wanted .star')))"""
+    )
+    assert marked == knew and True in knew
+
+
+def test_an_accepted_guess_says_which_level_it_came_from(show: Show) -> None:
+    trace, step = recorded("tea", 51)
+    page = show(trace, start_step=51)
+    choose(page, step.walk[0])
+    following = step.nodes[step.walk[1]]
+    assert following.source == "level2"
+    assert flat(page, ".memory .came") == [
+        f"Accepted next: {words(page, following.token)}, from L2, memory of the last two tokens."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("lead", "ahead of the next best"),
+        ("share", "all levels together give"),
+        ("base", "Entropy then takes away from it."),
+        ("weight", "sum to 1"),
+        ("♻ step 50", "Learned in step 50, behind a guess that was refused."),
+    ],
+)
+def test_the_words_of_the_panel_are_explained_by_key_and_by_tap(
+    show: Show, word: str, said: str
+) -> None:
+    page = show(load(EXAMPLES / "tea.jsonl.gz"), start_step=51)
+    term = page.locator(".memory .term", has_text=word).first
+    term.focus()
+    assert said in page.locator(".tip").inner_text()
+    page.locator("section.sv").focus()
+    assert page.locator(".tip").is_hidden()
+    term.click()
+    assert said in page.locator(".tip").inner_text()
+
+
+def test_a_score_below_the_limit_is_told_with_its_words_explained(show: Show) -> None:
+    trace, step = recorded("list", 21)
+    node = step.walk[-1]
+    found = next(c for c in asked_at(step, node).candidates if c.token == step.nodes[node].pick)
+    assert found.cut == "score"
+    page = show(trace, start_step=21)
+    told = flat(page, ".memory .knew")[0]
+    assert told == (
+        "Memory had it at rank 2 of 8, share below 0.01. Cut: below the limit. Its share "
+        f"{found.probability:.4f} in a branch with the score {step.nodes[node].score:.2f}, "
+        "discounted for how often such guesses come true, is less than 0.0020."
+    )
+    for place in (".memory .knew", ".caption .why"):
+        page.locator(f"{place} .term", has_text="score").click()
+        assert "a branch is right up to here" in page.locator(".tip").inner_text()
