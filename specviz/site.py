@@ -17,7 +17,7 @@ from typing import Any
 
 from specviz import catalog, metrics, player
 from specviz.audit import audit
-from specviz.catalog import sentence, text
+from specviz.catalog import sentence, speedup, text
 from specviz.trace import Trace
 from specviz.tracefile import load
 from specviz.views.thumbnail import thumbnail
@@ -115,7 +115,7 @@ def card(preset: Preset, lang: str) -> dict[str, str]:
     facts = metrics.summary(preset.trace)
     figures = []
     if facts["speedup_decode"] is not None:
-        figures.append(text("ui.card.times", lang, value=f"{facts['speedup_decode']:.2f}"))
+        figures.append(text("ui.card.times", lang, value=speedup(facts["speedup_decode"], lang)))
     if facts["equal"] is not None and not audit(preset.trace):
         figures.append(text(VERDICTS[facts["equal"]], lang))
     return {

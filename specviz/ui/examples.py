@@ -9,7 +9,7 @@ from pathlib import Path
 
 from specviz import jobs, metrics
 from specviz.audit import audit
-from specviz.catalog import text
+from specviz.catalog import speedup, text
 from specviz.trace import Progress, Trace, TraceError
 from specviz.tracefile import load
 
@@ -32,10 +32,10 @@ class Example:
     def figures(self, lang: str = "en") -> str:
         """Speed-up and equality as recorded, for the card; empty where the file is damaged or has
         no baseline."""
-        speedup, equal = self._recorded
+        speed, equal = self._recorded
         parts = []
-        if speedup is not None:
-            parts.append(text("ui.card.times", lang, value=f"{speedup:.2f}"))
+        if speed is not None:
+            parts.append(text("ui.card.times", lang, value=speedup(speed, lang)))
         if equal is not None:
             parts.append(text(VERDICTS[equal], lang))
         return " · ".join(parts)
