@@ -285,4 +285,5 @@ def test_big_type_leaves_the_stage_alone_on_the_page(enter: Enter) -> None:
     assert box is not None
     assert (box["x"], box["y"], box["width"]) == (0, 0, 1600)
     page.evaluate("document.querySelector('#player').stage.set('projector', false)")
-    assert page.locator("#controls").is_visible() and page.locator("#own").is_visible()
+    for part in ("#controls", "#own"):
+        page.locator(part).wait_for(state="visible")
