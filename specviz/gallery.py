@@ -12,7 +12,7 @@ from pathlib import Path
 
 from specviz import metrics
 from specviz.audit import audit
-from specviz.catalog import sentence, text
+from specviz.catalog import sentence, speedup, text
 from specviz.trace import Trace, TraceError
 from specviz.tracefile import load
 
@@ -53,10 +53,10 @@ class Example:
 
     def figures(self, lang: str = "en") -> str:
         """Speed-up and equality as recorded; empty where nothing was measured."""
-        speedup, equal = self._measured
+        times, equal = self._measured
         parts = []
-        if speedup is not None:
-            parts.append(text("ui.card.times", lang, value=f"{speedup:.2f}"))
+        if times is not None:
+            parts.append(text("ui.card.times", lang, value=speedup(times, lang)))
         if equal is not None:
             parts.append(text(VERDICTS[equal], lang))
         return " · ".join(parts)

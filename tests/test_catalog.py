@@ -229,3 +229,27 @@ def test_an_unknown_language_is_an_error() -> None:
     for lang in ("xx", "../en"):
         with pytest.raises(KeyError, match="no catalogue for"):
             catalog.strings(lang)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "english", "russian"),
+    [
+        (1.83, 2, "1.83", "1,83"),
+        (0.125, 2, "0.13", "0,13"),  # half away from zero
+        (1.005, 2, "1.01", "1,01"),  # as it is written, not as it is stored
+        (-0.5, 0, "-1", "-1"),
+        (1234.5, 1, "1,234.5", "1\u00a0234,5"),
+        (12_345_678, 0, "12,345,678", "12\u00a0345\u00a0678"),
+        (None, 2, "–", "–"),
+        (float("nan"), 2, "–", "–"),
+    ],
+)
+def test_numbers_have_the_signs_of_their_language(
+    value: float | None, digits: int, english: str, russian: str
+) -> None:
+    assert [catalog.number(value, digits, lang) for lang in ("en", "ru")] == [english, russian]
+
+
+def test_a_factor_of_speed_has_as_many_decimals_as_in_the_player() -> None:
+    shown = [catalog.speedup(v, "ru") for v in (0.5, 1.828, 9.994, 12.34)]
+    assert shown == ["0,50", "1,83", "9,99", "12,3"]

@@ -110,11 +110,15 @@
   /** Show a run at a step (a text, counted from 1; null: an instructive one). */
   async function show(name, step, how) {
     const mine = ++turn;
+    const card = words.cards.find((each) => each.name === name);
+    if (card) stage.open({ title: card.title, decoder: card.decoder });
     let payload;
     try {
       payload = await ofTrace(name);
     } catch {
-      if (mine === turn) tell(say("site.error.lost"));
+      if (mine !== turn) return;
+      stage.open(null);
+      tell(say("site.error.lost"));
       return;
     }
     if (mine !== turn) return;

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from math import isfinite
 from numbers import Integral
 from pathlib import Path
 
@@ -57,6 +59,25 @@ def sentences(lang: str) -> dict[str, str]:
 def _file(name: str) -> dict[str, str]:
     found: dict[str, str] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     return found
+
+
+# CLDR's signs: before decimals, and between thousands.
+SIGNS = {"en": (".", ","), "ru": (",", "\u00a0")}
+
+
+def number(value: float | None, digits: int = 0, lang: str = "en") -> str:
+    """``value`` with so many decimals as the browser's Intl writes it, half away from zero; a dash
+    for None and for what is no number."""
+    if value is None or not isfinite(value):
+        return "–"
+    exact = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    point, thousands = SIGNS[lang]
+    return f"{exact:,f}".translate({ord("."): point, ord(","): thousands})
+
+
+def speedup(value: float, lang: str = "en") -> str:
+    """A factor of speed: two decimals below ten, one above, as the player has it."""
+    return number(value, 2 if value < 10 else 1, lang)
 
 
 def plural(count: object, lang: str = "en") -> str:

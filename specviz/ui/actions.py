@@ -26,6 +26,7 @@ from specviz.ui.visit import Desk, Live, Visit
 from specviz.views.card import card
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
+from specviz.views.style import localized
 
 LOG = logging.getLogger(__name__)
 
@@ -175,10 +176,13 @@ class Actions(Opening):
         what the page shows now."""
         try:
             trace = self.desk.trace(visit.shown) or Trace(())
-            charts = [draw(trace, self.lang) for draw in CHARTS.values()]
+            charts = [localized(draw(trace, self.lang), self.lang) for draw in CHARTS.values()]
             shows = [has(trace) for has, _ in KINDS.values()]
             for there, (_, more) in zip(shows, KINDS.values(), strict=True):
-                charts += [draw(trace, self.lang) if there else None for draw in more.values()]
+                charts += [
+                    localized(draw(trace, self.lang), self.lang) if there else None
+                    for draw in more.values()
+                ]
             columns = [gr.update(visible=there) for there in shows]
             shown = facts(card(trace, self.lang))
             return *charts, *columns, shown, Memory(self.lang).line(visit), KEEP

@@ -64,7 +64,7 @@ def build_below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     tries = sample_row(lang, "tries", _ASK)
     gr.Markdown(text("ui.gallery", lang), elem_classes="sv-section")
     cards = gallery(
-        '{"cards": [], "current": ""}', text("ui.opening", lang, title="{title}"), "gallery"
+        '{"cards": [], "current": ""}', text("player.opening", lang, title="{title}"), "gallery"
     )
     files = takeaway(
         {kind: text(f"ui.download.{kind}", lang) for kind in DOWNLOADS},

@@ -7,7 +7,7 @@ with ``textContent``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -59,6 +59,7 @@ def status_line(elem_id: str | None = None) -> gr.HTML:
               if (at < newest) return;  // answers of two events may overtake each other
               newest = at;
               const kind = held ? 'error' : value.kind, text = held || value.text;
+              if (kind === 'error') document.querySelector('#player')?.stage?.open(null);
               // What the stage waits for stands on it, too, until it comes or fails.
               const stage = document.querySelector('#player')?.dataset ?? {};
               if (value.kind !== 'busy') delete stage.opening;
@@ -228,10 +229,14 @@ def takeaway(labels: dict[str, str], make: Answer, elem_id: str) -> gr.HTML:
     )
 
 
-def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
+def player_stage(
+    answer: Answer, lang: str, elem_id: str, recorded: Sequence[tuple[str, str, str]] = ()
+) -> gr.HTML:
     """The animated player. Its value is JSON text: a packed payload to load or an update to push.
 
     ``answer([run_id, start])`` gives the events that the player misses when it notices a gap.
+    ``recorded``: name, title and decoder of the runs that an address may ask for, the first where
+    it asks for none, and of lessons as "lesson <name>": said until the run is there.
     """
     # Gradio marks the function that it may call, which a bound method does not allow.
     def get_events(arguments: list[Any]) -> Any:
@@ -245,6 +250,9 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
         js_on_load=player.bundle_js() + follow() + script(
             """
             const place = follow(WORDS);
+            const query = new URLSearchParams(location.search), lesson = query.get('lesson');
+            const asked = lesson ? 'lesson ' + lesson : query.get('trace');
+            const awaited = RECORDED.find(([name]) => name === asked) ?? RECORDED[0];
             const stage = SpecvizPlayer.mount(element.querySelector('.sv-stage'), {
               ...OPTIONS,
               fetchEvents: (runId, from) => server.get_events(runId, from),
@@ -254,9 +262,10 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
               lessonLink: place.lessonLink,
               onOpen: place.open,
               onLesson: place.onLesson,
+              opening: awaited ? { title: awaited[1], decoder: awaited[2] } : null,
             });
             addEventListener('popstate', () => place.back(stage));
-            element.specviz = stage;
+            element.specviz = element.closest('#player').stage = stage;
             const unpack = async (packed) => {
               const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
               const text = new Blob([bytes]).stream()
@@ -279,7 +288,8 @@ def player_stage(answer: Answer, lang: str, elem_id: str) -> gr.HTML:
               taken = value;
               queue = queue.then(() => take(value)).catch((e) => console.error(e));
             };
-            """.replace("OPTIONS", json.dumps(options)).replace("WORDS", json.dumps(words))
+            """.replace("OPTIONS", json.dumps(options)).replace("RECORDED", json.dumps(recorded))
+            .replace("WORDS", json.dumps(words))
         ),
         server_functions=[get_events],
         elem_id=elem_id,

@@ -11,6 +11,7 @@ import gradio as gr
 
 from specviz.catalog import sentence, text
 from specviz.views import depths
+from specviz.views.style import localized
 
 MEASURED = Path(__file__).parent.parent.parent / "docs" / "results-recurrent.json"
 CHARTS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
@@ -47,7 +48,7 @@ def depths_tab(plots: Callable[[list[str], str], list[gr.Plot]], lang: str) -> N
         places = plots([f"depths.{name}" for name in CHARTS], lang)
 
     def draw() -> list[Any]:
-        return [chart(found, lang) for chart in CHARTS.values()]
+        return [localized(chart(found, lang), lang) for chart in CHARTS.values()]
 
     tab.select(
         draw, None, places, queue=False, show_progress="hidden", api_visibility="private"

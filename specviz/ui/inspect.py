@@ -18,6 +18,7 @@ from specviz.ui.address import shortened
 from specviz.ui.visit import Desk, Visit
 from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 from specviz.views.report import Group
+from specviz.views.style import localized
 
 KEEP = gr.skip()
 MOST_ROWS = 500  # that a table on the page shows; the CSV files hold all
@@ -81,7 +82,7 @@ class Inspect:
                 said += [report_words.ending(group, self.lang)]
                 said += [report_words.unknown(group, self.lang)]
                 said += report_words.pictures(group, self.lang)
-        picture = report_words.picture(mine, by, self.lang)
+        picture = localized(report_words.picture(mine, by, self.lang), self.lang)
         titles, cells = ([""], []) if mine is None else report_words.table(mine, by, self.lang)
         return "\n".join(filter(None, said)), picture, self._table(titles, cells)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.drafters import DRAFTERS
 from specviz.jobs import Job
 from specviz.models.base import InputError
@@ -38,7 +38,8 @@ class Memory:
         """Name and size of the memory that the next run may see."""
         scope = scope_of(visit)
         rows, size = visit.scopes.size(scope)
-        return text("ui.scope.size", self.lang, scope=scope, count=rows, kb=f"{size / 1000:.0f}")
+        kb = number(size / 1000, lang=self.lang)
+        return text("ui.scope.size", self.lang, scope=scope, count=rows, kb=kb)
 
     def next(self, visit: Visit, decoder: str, model: str, dtype: str) -> tuple[str, Any]:
         """What the next run of this decoder, model and dtype may see, and whether to offer Clear.

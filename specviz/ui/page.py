@@ -8,8 +8,9 @@ from typing import Any
 import gradio as gr
 from gradio import events
 
-from specviz.catalog import LANGUAGES, text
+from specviz.catalog import LANGUAGES, sentence, text
 from specviz.gallery import Example
+from specviz.lessons import cards
 from specviz.limits import from_environment
 from specviz.ui.actions import Actions
 from specviz.ui.answers import Answers
@@ -125,7 +126,9 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
         controls = _controls(lang, made.door)
     actions = Actions(desk, recorded, made.door.decode, controls.form, lang)
     status, stop, more, blank, own = _head(lang)
-    player = player_stage(answers.get_events, lang, elem_id="player")
+    player = player_stage(
+        answers.get_events, lang, elem_id="player", recorded=_awaited(recorded, lang)
+    )
     with gr.Column(elem_classes="sv-below"):
         inspect = Inspect(desk, recorded, lang)
         below = build_below(answers, inspect, lang)
@@ -164,6 +167,19 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
         [below.takeaway, below.facts], player, again, AT_ONCE, DEVICE,
     )  # fmt: skip
     return actions
+
+
+def _awaited(recorded: tuple[Example, ...], lang: str) -> list[tuple[str, str, str]]:
+    """Name, title and decoder of what an address may ask for: examples, and "lesson <name>"."""
+    decoders = {each.name: each.decoder for each in recorded}
+    return [
+        *((each.name, sentence(each.title, lang), each.decoder) for each in recorded),
+        *(
+            (f"lesson {card['name']}", card["title"], decoders[card["examples"][0]])
+            for card in cards(lang)
+            if decoders.keys() >= set(card["examples"])
+        ),
+    ]
 
 
 def _head(lang: str) -> tuple[gr.HTML, gr.Button, gr.Button, gr.Button, gr.Button]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specviz import metrics
-from specviz.catalog import sentence, text
+from specviz.catalog import number, sentence, text
 from specviz.trace import Run, Trace
 from specviz.views import sight
 
@@ -55,10 +55,10 @@ def _costs(run: Run, lang: str) -> str:
         "view.card.costs.value",
         lang,
         context=costs.context,
-        ms=f"{1000 * min(costs.seconds):.1f}",
+        ms=number(1000 * min(costs.seconds), 1, lang),
         free=text("view.rows", lang, count=metrics.free_rows(run)),
         most=text("view.rows", lang, count=costs.rows[-1]),
-        times=f"{curve(costs.rows[-1]):.2f}",
+        times=number(curve(costs.rows[-1]), 2, lang),
     )
 
 
@@ -69,4 +69,4 @@ def _baseline(trace: Trace, lang: str) -> str:
     ms = metrics.decode_seconds_per_token(base)
     key = "view.card.baseline.reused" if base.header.reused else "view.card.baseline.measured"
     tokens = text("view.tokens", lang, count=len(base.tokens))
-    return text(key, lang, tokens=tokens, ms="–" if ms is None else f"{1000 * ms:.1f}")
+    return text(key, lang, tokens=tokens, ms="–" if ms is None else number(1000 * ms, 1, lang))

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz import metrics
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.evidence import MemoryEvidence, Tally
 from specviz.trace import Run, Step, Trace
 from specviz.views.curve import pass_cost
@@ -45,7 +45,7 @@ def accepted_per_step(trace: Trace, lang: str = "en") -> go.Figure:
     tau = metrics.tau(run)
     bars.append(
         go.Scatter(x=[0.5, len(steps) + 0.5], y=[tau, tau], mode="lines", hoverinfo="skip",
-                   name=text("view.accepted.tau", lang, tau=f"{tau:.2f}"),
+                   name=text("view.accepted.tau", lang, tau=number(tau, 2, lang)),
                    line={"dash": "dot", "width": 3, "color": COLOURS["static"]})
     )  # fmt: skip
     chart = figure(bars, text("view.axis.step", lang), text("view.axis.tokens", lang))
@@ -139,9 +139,10 @@ def cost(trace: Trace, lang: str = "en") -> go.Figure:
                 orientation="h",
                 marker=marker(part),
                 hovertext=[
-                    text("view.cost.hover", lang, part=label, seconds=f"{spent[role][part]:.3f}",
-                         share=f"{100 * _share(spent[role], part):.1f}",
-                         ms=f"{1000 * (per_token[role] or 0):.1f}")
+                    text("view.cost.hover", lang, part=label,
+                         seconds=number(spent[role][part], 3, lang),
+                         share=number(100 * _share(spent[role], part), 1, lang),
+                         ms=number(1000 * (per_token[role] or 0), 1, lang))
                     for role, _ in runs
                 ],
                 hoverinfo="text",

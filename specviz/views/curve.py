@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz import metrics
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.trace import Run, Trace
 from specviz.views.style import COLOURS, HATCH, empty, figure
 
@@ -31,7 +31,7 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
         go.Scatter(
             x=rows, y=[round(curve(n), 4) for n in rows], mode="lines",
             name=text("view.curve.envelope", lang), line={"width": 3, "color": COLOURS["decoder"]},
-            hovertext=[text("view.curve.hover", lang, count=n, cost=f"{curve(n):.2f}")
+            hovertext=[text("view.curve.hover", lang, count=n, cost=number(curve(n), 2, lang))
                        for n in rows],
             hoverinfo="text",
         )
@@ -44,7 +44,7 @@ def pass_cost(trace: Trace, lang: str = "en") -> go.Figure:
             name=text("view.curve.measured", lang),
             marker={"size": 9, "symbol": "circle-open", "color": COLOURS["decoder"],
                     "line": {"width": 2}},
-            hovertext=[text("view.curve.point", lang, count=n, ms=f"{1000 * t:.1f}")
+            hovertext=[text("view.curve.point", lang, count=n, ms=number(1000 * t, 1, lang))
                        for n, t in seen],
             hoverinfo="text",
         )
@@ -82,7 +82,7 @@ def _outcome(trace: Trace, run: Run, right: int, lang: str) -> list[Any]:
     tau, why = metrics.tau(run), metrics.breakdown(trace)
     if tau is None:
         return []
-    label = text("view.curve.tau", lang, tau=f"{tau:.2f}")
+    label = text("view.curve.tau", lang, tau=number(tau, 2, lang))
     parts = [
         go.Scatter(
             x=[0, right + 0.6], y=[tau, tau], mode="lines", hoverinfo="skip", name=label,
@@ -91,7 +91,8 @@ def _outcome(trace: Trace, run: Run, right: int, lang: str) -> list[Any]:
     ]  # fmt: skip
     rows = metrics.rows_per_pass(run)
     if why is not None and rows is not None:
-        said = text("view.curve.mean", lang, rows=f"{rows:.1f}", cost=f"{why['cost']:.2f}")
+        said = text("view.curve.mean", lang, rows=number(rows, 1, lang),
+                    cost=number(why["cost"], 2, lang))  # fmt: skip
         parts.append(
             go.Scatter(
                 x=[round(rows, 4)], y=[round(why["cost"], 4)], mode="markers",

@@ -11,7 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.views.style import empty, figure
 
 # Colour, dash and mark of a line: none of them alone, so that greyscale print keeps the meaning.
@@ -108,15 +108,15 @@ def wave_map(found: Mapping[str, Any], key: str = "tokens_per_s", lang: str = "e
 
 
 def _line(
-    number: int,
+    stroke: int,
     depths: Sequence[int],
     values: Sequence[float],
     name: str,
     lang: str,
     share: bool = True,
 ) -> go.Scatter:
-    colour, dash, mark = STROKES[number]
-    told = [f"{100 * v:.1f} %" if share else f"{v:.3f}" for v in values]
+    colour, dash, mark = STROKES[stroke]
+    told = [f"{number(100 * v, 1, lang)} %" if share else number(v, 3, lang) for v in values]
     return go.Scatter(
         x=list(depths), y=[round(v, 6) for v in values], mode="lines+markers", name=name,
         line={"color": colour, "width": 3, "dash": dash},

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.compare import Comparison, Place, Position, Side
 from specviz.trace import Trace
 from specviz.views.tokens import show
@@ -77,8 +77,8 @@ def side_line(side: Side, name: str, lang: str = "en") -> str:
     return text(
         "compare.side", lang, name=name, decoder=side.decoder,
         passes=text("view.passes", lang, count=side.passes),
-        tau="–" if side.tau is None else f"{side.tau:.2f}",
-        acceptance="–" if side.acceptance is None else f"{100 * side.acceptance:.0f}",
+        tau=number(side.tau, 2, lang),
+        acceptance="–" if side.acceptance is None else number(100 * side.acceptance, lang=lang),
         nodes=side.nodes,
     )  # fmt: skip
 

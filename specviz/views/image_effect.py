@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.compare import Place, places
 from specviz.probes import Association, Cross, associations, readings, shifts
 from specviz.trace import Header, Probe, Run, Trace
@@ -82,8 +82,8 @@ def association_lines(found: Association, lang: str = "en") -> Iterator[str]:
         yield text("effect.undrafted", lang, count=found.undrafted,
                    dependent=found.undrafted_dependent)  # fmt: skip
     if found.rejected_shift is not None and found.held_shift is not None:
-        yield text("effect.shift", lang, rejected=f"{found.rejected_shift:.2f}",
-                   held=f"{found.held_shift:.2f}")  # fmt: skip
+        yield text("effect.shift", lang, rejected=number(found.rejected_shift, 2, lang),
+                   held=number(found.held_shift, 2, lang))  # fmt: skip
     yield _caution(found, lang)
 
 
@@ -91,7 +91,7 @@ def _caution(found: Association, lang: str) -> str:
     """How far the table can be believed."""
     if found.runs == 1:
         return text("effect.one", lang)
-    odds = ["–" if v is None else f"{v:.2f}" for v in (found.cross.odds_ratio, found.within)]
+    odds = [number(v, 2, lang) for v in (found.cross.odds_ratio, found.within)]
     said = text("effect.odds", lang, odds=odds[0], within=odds[1])
     if found.interval is None or found.cross.difference is None:
         return f"{said} {text('effect.few', lang, runs=found.runs)}"
@@ -225,13 +225,13 @@ def _rows(trace: Trace) -> Iterator[tuple[object, ...]]:
     if run is None:
         return
     pieces, found = trace.pieces, places(run)
-    for number, probe in enumerate(trace.probes, start=1):
+    for which, probe in enumerate(trace.probes, start=1):
         moved = shifts(probe)
         for i, (place, token) in enumerate(zip(found, run.tokens, strict=True)):
             if i >= len(moved):
                 break
             yield (
-                number, probe.kind, probe.replaced + 1, probe.name, i, show(pieces.get(token)),
+                which, probe.kind, probe.replaced + 1, probe.name, i, show(pieces.get(token)),
                 show(pieces.get(probe.kept[i])), show(pieces.get(probe.picks[i])),
                 probe.picks[i] != probe.kept[i], probe.kept_logps[i], probe.logps[i],
                 round(moved[i], 4), place.step + 1, place.outcome, rejected(place, i),

@@ -12,7 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.views.style import INK, empty, figure
 
 Found = Mapping[str, Any]
@@ -67,19 +67,19 @@ def windows(found: Found, lang: str = "en") -> go.Figure:
     known = {(c["row"], c["context"]): c for c in cells if c["row"] != "ours"}
     modes = {s["window"]: s["mode"] for s in found["sizes"]}
     lines = []
-    for number, context in enumerate(sorted({context for _, context in known})):
+    for k, context in enumerate(sorted({context for _, context in known})):
         sizes = [w for w in modes if (f"window {w}", context) in known]
         mine = [known[f"window {w}", context] for w in sizes]
         name = text("view.lengths.at", lang, context=grouped(context))
         lines.append(go.Scatter(
             x=sizes, y=[round(c["speedup_decode"], 4) for c in mine], mode="lines+markers",
             name=name,
-            line={"color": SHADES[number % 2], "width": 3, "dash": ("solid", "dash")[number % 2]},
-            marker={"size": 11, "color": SHADES[number % 2],
+            line={"color": SHADES[k % 2], "width": 3, "dash": ("solid", "dash")[k % 2]},
+            marker={"size": 11, "color": SHADES[k % 2],
                     "symbol": [SIZES[modes[w]] for w in sizes]},
             hovertext=[text("view.lengths.window", lang, window=w, mode=modes[w],
-                            context=grouped(context), tau=_figure(c["tau"]),
-                            speed=_figure(c["speedup_decode"]))
+                            context=grouped(context), tau=number(c["tau"], 2, lang),
+                            speed=number(c["speedup_decode"], 2, lang))
                        for w, c in zip(sizes, mine, strict=True)],
             hoverinfo="text",
         ))  # fmt: skip
@@ -104,14 +104,14 @@ def mechanisms(found: Found, lang: str = "en") -> go.Figure:
     names = [text(f"view.lengths.off.{row}", lang) for row, _ in shown]
     bars = go.Bar(
         y=names, x=[c["tau"] for _, c in shown], orientation="h",
-        text=[f"{c['tau']:.2f}" for _, c in shown], textposition="outside", cliponaxis=False,
-        hoverinfo="text",
+        text=[number(c["tau"], 2, lang) for _, c in shown], textposition="outside",
+        cliponaxis=False, hoverinfo="text",
         marker={
             "color": ["#0072B2", *["#8A8F98"] * (len(shown) - 1)],
             "pattern": {"shape": ["", *["/"] * (len(shown) - 1)], "size": 7, "solidity": 0.2},
         },
-        hovertext=[text("view.lengths.bar", lang, name=name, tau=_figure(c["tau"]),
-                        speed=_figure(c["speedup_decode"]), context=grouped(longest))
+        hovertext=[text("view.lengths.bar", lang, name=name, tau=number(c["tau"], 2, lang),
+                        speed=number(c["speedup_decode"], 2, lang), context=grouped(longest))
                    for name, (_, c) in zip(names, shown, strict=True)],
     )  # fmt: skip
     chart = figure([bars], text("view.lengths.tau", lang), height=320)
@@ -132,8 +132,8 @@ def alone(found: Found, lang: str = "en") -> go.Figure:
             lines.append(_line(
                 mode, [a["positions"] for a in timed], [1000 * a["seconds"] for a in timed],
                 [text("view.lengths.faked", lang, name=text(f"view.lengths.mode.{mode}", lang),
-                      positions=grouped(a["positions"]), ms=_figure(1000 * a["seconds"]),
-                      size=_figure(a["bytes"] / 2**20)) for a in timed], lang,
+                      positions=grouped(a["positions"]), ms=number(1000 * a["seconds"], 2, lang),
+                      size=number(a["bytes"] / 2**20, 2, lang)) for a in timed], lang,
             ))  # fmt: skip
     if not lines:
         return empty("view.lengths.no_alone", lang)
@@ -164,9 +164,9 @@ def verdict(found: Found, lang: str = "en") -> str:
     )  # fmt: skip
 
 
-def grouped(number: int) -> str:
-    """With a narrow space between thousands."""
-    return f"{number:,}".replace(",", "\u202f")
+def grouped(count: int) -> str:
+    """With a narrow space between thousands, on the axes of all languages."""
+    return f"{count:,}".replace(",", "\u202f")
 
 
 def _places(contexts: Sequence[int], lang: str) -> str:
@@ -186,8 +186,11 @@ def _by_context(
         mine = [c for c in cells if c["row"] == row and c[key] is not None]
         if mine:
             name = text(f"view.lengths.mode.{row}", lang)
-            told = [text("view.lengths.hover", lang, name=name, context=grouped(c["context"]),
-                         value=_figure(c[key]), count=c["prompts"]) for c in mine]  # fmt: skip
+            told = [
+                text("view.lengths.hover", lang, name=name, context=grouped(c["context"]),
+                     value=number(c[key], 2, lang), count=c["prompts"])
+                for c in mine
+            ]  # fmt: skip
             xs, ys = [c["context"] for c in mine], [c[key] for c in mine]
             lines.append(_line(row, xs, ys, told, lang))
     if not lines:
@@ -212,10 +215,6 @@ def _line(
         marker={"symbol": mark, "size": 8, "color": colour},
         hovertext=list(told), hoverinfo="text",
     )  # fmt: skip
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _contexts(chart: go.Figure, marks: Sequence[int]) -> None:

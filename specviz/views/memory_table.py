@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.evidence import Written
 from specviz.trace import Trace
 from specviz.views.inspector import Memories, Row, inspect
@@ -61,8 +61,8 @@ def sentence(memories: Memories, lang: str = "en") -> str:
     said = text(
         "view.memory.sentence",
         lang,
-        written=f"{len(rows):,}".replace(",", "\u00a0"),
-        kept=f"{sum(row.kept for row in rows):,}".replace(",", "\u00a0"),
+        written=number(len(rows), lang=lang),
+        kept=number(sum(row.kept for row in rows), lang=lang),
         used=sum(row.used for row in rows),
         accepted=sum(row.accepted for row in rows),
         recycled=sum(row.recycled for row in rows),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.views import image_effect
 from specviz.views.outcomes import FACTS
 from specviz.views.report import Bucket, Group, buckets
@@ -44,9 +44,9 @@ def figures(group: Group, lang: str = "en") -> list[str]:
     """The pooled figures, one sentence each, and what to beware of."""
     said = []
     if group.tau is not None:
-        acceptance = "–" if group.acceptance is None else f"{100 * group.acceptance:.0f}"
+        acceptance = "–" if group.acceptance is None else number(100 * group.acceptance, lang=lang)
         said.append(
-            text("view.report.figures", lang, tau=f"{group.tau:.2f}", percent=acceptance)
+            text("view.report.figures", lang, tau=number(group.tau, 2, lang), percent=acceptance)
         )
     if group.recycled_hits is not None:
         said.append(text("view.recycled", lang, count=group.recycled_hits))
@@ -85,7 +85,7 @@ def table(
         titles = [text(f"view.report.{name}", lang) for name in ("fact", "count", "share")]
         facts = counted[0].facts if counted else {}
         return titles, [
-            [fact_name(name, lang), count, share(count, counted[0].ends)]
+            [fact_name(name, lang), count, share(count, counted[0].ends, lang)]
             for name, count in sorted(facts.items(), key=lambda item: -item[1])
         ]
     whole = by not in ("level", "rank", "depth")
@@ -103,9 +103,9 @@ def _cells(b: Bucket, used: Sequence[str], whole: bool, lang: str) -> list[str |
     return [*cells, b.ends, *(b.facts.get(name, 0) for name in used)]
 
 
-def share(count: int, whole: int) -> str:
+def share(count: int, whole: int, lang: str = "en") -> str:
     """``count`` of ``whole`` in per cent."""
-    return f"{100 * count / whole:.1f} %" if whole else "–"
+    return f"{number(100 * count / whole, 1, lang)} %" if whole else "–"
 
 
 def fact_name(name: str, lang: str = "en") -> str:
@@ -175,7 +175,7 @@ def picture(group: Group | None, by: str, lang: str = "en") -> go.Figure:
     if by == "fact":
         facts = sorted(used, key=lambda name: counted[0].facts[name])
         values = [counted[0].facts[name] for name in facts]
-        said = [f"{n} ({share(n, counted[0].ends)})" for n in values]
+        said = [f"{n} ({share(n, counted[0].ends, lang)})" for n in values]
         labels = [f"{names[f]}<br>{t}" for f, t in zip(facts, said, strict=True)]
         bars, height = [bar(facts, values, labels, said)], 90 + 44 * len(facts)
     else:
@@ -183,7 +183,7 @@ def picture(group: Group | None, by: str, lang: str = "en") -> go.Figure:
         bars = []
         for name in used:
             values = [b.facts.get(name, 0) for b in counted]
-            said = [f"{names[name]}<br>{n} ({share(n, b.ends)})"
+            said = [f"{names[name]}<br>{n} ({share(n, b.ends, lang)})"
                     for n, b in zip(values, counted, strict=True)]  # fmt: skip
             bars.append(bar([name] * len(counted), values, labels, said))
         # On a phone the legend has a line for every fact.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from specviz import sights
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.evidence import Entries, WindowEvidence
 from specviz.sights import Seen
 from specviz.trace import Run, Step
@@ -39,7 +39,7 @@ def sentence(seen: Seen, lang: str = "en") -> str:
         seen=sights.kept(evidence),
         all=seen.entries,
         where=", ".join(_stretch(part, lang) for part in evidence.entries),
-        kb=f"{evidence.bytes / 1000:,.0f}",
+        kb=number(evidence.bytes / 1000, lang=lang),
     )
 
 
@@ -92,8 +92,9 @@ def facts(run: Run, lang: str = "en") -> list[tuple[str, str]]:
             (
                 "head",
                 text(
-                    "view.card.head.value", lang, label=head.label, size=f"{head.size:,}",
-                    trained=head.trained, vocabulary=f"{head.vocabulary:,}", digest=head.digest,
+                    "view.card.head.value", lang, label=head.label,
+                    size=number(head.size, lang=lang), trained=head.trained,
+                    vocabulary=number(head.vocabulary, lang=lang), digest=head.digest,
                 ),
             )
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specviz.catalog import text
+from specviz.catalog import SIGNS, text
 
 # Okabe and Ito's palette. A pattern goes with every colour, so greyscale print keeps the meaning.
 COLOURS = {
@@ -91,6 +91,12 @@ def figure(traces: list[Any], x: str = "", y: str = "", height: int = 300) -> go
             "yaxis": {**axis, "title": {"text": y, "standoff": 8}},
         },
     )  # fmt: skip
+
+
+def localized(chart: go.Figure, lang: str) -> go.Figure:
+    """The chart with a language's signs in the numbers that Plotly writes itself."""
+    chart.update_layout(separators="".join(SIGNS[lang]))
+    return chart
 
 
 def empty(key: str, lang: str) -> go.Figure:

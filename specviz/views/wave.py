@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz import waves
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.evidence import WaveEvidence
 from specviz.trace import Run, Step, Trace
 from specviz.views.style import COLOURS, HATCH, empty, figure, marker
@@ -71,7 +71,7 @@ def _line(
         marker={"size": 9, "symbol": symbol, "color": COLOURS[colour]},
         hovertext=[
             text(f"view.wave.hover.{by}", lang, at=s.key, right=s.right, cells=s.cells,
-                 percent=f"{p:.0f}")
+                 percent=number(p, lang=lang))
             for s, p in zip(shares, percents, strict=True)
         ],
         hoverinfo="text",
@@ -103,7 +103,8 @@ def work_per_token(trace: Trace, lang: str = "en") -> go.Figure:
     ]  # fmt: skip
     sums = [sum(v) for v in zip(*parts.values(), strict=True)][::-1]
     labels: Any = go.Scatter(
-        x=sums, y=names, mode="text", text=[f" {s:.1f}" for s in sums], hoverinfo="skip",
+        x=sums, y=names, mode="text", text=[f" {number(s, 1, lang)}" for s in sums],
+        hoverinfo="skip",
         textposition="middle right", showlegend=False, cliponaxis=False,
     )  # fmt: skip
     chart = figure([*bars, labels], text("view.axis.work", lang))

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz import sights
-from specviz.catalog import text
+from specviz.catalog import number, text
 from specviz.sights import Bin
 from specviz.trace import Run, Trace
 from specviz.views.style import COLOURS, INK, empty, figure, marker
@@ -39,9 +39,9 @@ def ms_per_token(trace: Trace, lang: str = "en") -> go.Figure:
             x=at, y=parts[part], width=width, name=text(f"view.window.part.{part}", lang),
             marker=marker(part), hoverinfo="text",
             hovertext=[
-                text("view.window.hover.ms", lang, first=b.first, end=b.end - 1, ms=f"{whole:.1f}",
-                     draft=f"{d:.1f}", verify=f"{v:.1f}",
-                     plain="–" if b.plain is None else f"{1000 * b.plain:.1f}")
+                text("view.window.hover.ms", lang, first=b.first, end=b.end - 1,
+                     ms=number(whole, 1, lang), draft=number(d, 1, lang), verify=number(v, 1, lang),
+                     plain="–" if b.plain is None else number(1000 * b.plain, 1, lang))
                 for b, whole, d, v in zip(bins, sums, parts["draft"], parts["verify"], strict=True)
             ],
         )
@@ -72,7 +72,7 @@ def _plain(bins: tuple[Bin, ...], at: list[float], lang: str) -> list[Any]:
         ),
         go.Scatter(
             x=ends, y=[even, even], mode="lines", hoverinfo="skip",
-            name=text("view.window.even", lang, ms=f"{even:.1f}"),
+            name=text("view.window.even", lang, ms=number(even, 1, lang)),
             line={"width": 3, "dash": "dot", "color": COLOURS["static"]},
         ),
     ]  # fmt: skip
@@ -99,7 +99,7 @@ def draft_cost(trace: Trace, lang: str = "en") -> go.Figure:
                 marker={"size": 7, "symbol": symbol, "color": COLOURS[colour]},
                 hovertext=[
                     text(f"view.window.hover.{name}", lang, first=b.first, end=b.end - 1,
-                         value=f"{v:.2f}", count=b.steps)
+                         value=number(v, 2, lang), count=b.steps)
                     for b, v in zip(bins, values, strict=True)
                 ],
                 hoverinfo="text",
@@ -128,8 +128,9 @@ def accepted_by_level(trace: Trace, lang: str = "en") -> go.Figure:
         for n in levels
     ]
     bars = go.Bar(
-        x=names, y=shares, marker=marker("decoder"), text=[f"{s:.0f} %" for s in shares],
-        textposition="outside", cliponaxis=False, hoverinfo="skip",
+        x=names, y=shares, marker=marker("decoder"), textposition="outside",
+        text=[f"{number(s, lang=lang)} %" for s in shares],
+        cliponaxis=False, hoverinfo="skip",
     )  # fmt: skip
     chart = figure([bars], text("view.axis.draft_level", lang), text("view.axis.percent", lang))
     chart.update_yaxes(range=[0, 110])
@@ -159,7 +160,7 @@ def cache_size(trace: Trace, lang: str = "en") -> go.Figure:
             line={"width": 3, "color": COLOURS["decoder"]}, marker={"size": 6}, hoverinfo="text",
             hovertext=[
                 text("view.window.hover.cache", lang, seen=sights.kept(s.evidence), all=s.entries,
-                     kb=f"{kb:,.0f}")
+                     kb=number(kb, lang=lang))
                 for s, kb in zip(seen, mine, strict=True)
             ],
         ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from player_traces import random_trace
 from playwright.sync_api import Page
 
@@ -113,3 +114,16 @@ def test_the_exported_file_speaks_and_counts_in_russian(
         assert count in page.locator(".lanes").text_content()  # type: ignore[operator]
         said.append(count.split()[1])
     assert set(said) == {"токен", "токена", "токенов"}
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_page_and_player_write_numbers_alike(open_page: Callable[..., Page], lang: str) -> None:
+    page = open_page("about:blank")
+    for value in (0.5, 1.005, 1.828, 2.675, 99.95, 1234.5, -0.25, 12_345_678.0):
+        for digits in (0, 1, 2, 3):
+            written = page.evaluate(
+                """([lang, value, digits]) => new Intl.NumberFormat(lang, {
+                  minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value)""",
+                [lang, value, digits],
+            )
+            assert catalog.number(value, digits, lang) == written

@@ -262,3 +262,18 @@ def test_missing_events_are_fetched_from_the_server(visitor: Visitor) -> None:
         lost,
     )
     visitor.wait(f"{STATE}.events === {total}")
+
+
+def test_big_type_leaves_the_stage_alone_on_the_page(enter: Enter) -> None:
+    visitor = enter("?trace=odd")
+    page = visitor.page
+    visitor.wait("document.querySelector('#controls.open')")
+    page.evaluate("document.querySelector('#player').stage.set('projector', true)")
+    page.wait_for_timeout(600)
+    assert page.locator("#controls").is_hidden() and page.locator("#own").is_hidden()
+    box = page.locator("#player").bounding_box()
+    assert box is not None
+    assert (box["x"], box["y"], box["width"]) == (0, 0, 1600)
+    page.evaluate("document.querySelector('#player').stage.set('projector', false)")
+    for part in ("#controls", "#own"):
+        page.locator(part).wait_for(state="visible")

@@ -681,7 +681,7 @@ def test_a_tree_that_fits_the_machine_says_what_more_would_have_cost(
     page = show(Trace((bare[0].model_copy(update={"costs": None}), *bare[1:])), start_step=0)
     assert page.locator(".size").count() == 0
     assert "a larger tree would have cost more time" in page.locator(".caption .why").inner_text()
-    assert page.locator(".reason .term").is_hidden()
+    assert page.locator(".reason .ceiling").is_hidden()
 
 
 def test_guessing_nothing_because_of_its_cost_is_not_called_an_empty_memory(
@@ -707,7 +707,7 @@ def test_the_ceiling_stands_beside_the_speed(show: Callable[..., Page]) -> None:
     ceiling = metrics.ceiling(trace.run())  # type: ignore[arg-type]
     assert ceiling == pytest.approx(1 / 1.25)
     page = show(trace, start_step=0)
-    term = page.locator(".reason .term")
+    term = page.locator(".reason .ceiling")
     assert term.inner_text() == "ceiling 0.80×"
     term.focus()
     assert "Its ceiling is 0.80×" in page.locator(".tip").inner_text()
@@ -725,7 +725,7 @@ def test_a_speed_above_the_ceiling_is_doubted(show: Callable[..., Page]) -> None
         update={"seconds": Seconds(draft=0.001, verify=0.004, commit=0.0, total=0.005)}
     )
     page = show(Trace((*events[:2], quick, *events[3:])), start_step=0)
-    assert page.locator(".reason .term").inner_text() == "above its ceiling of 0.80×"
+    assert page.locator(".reason .ceiling").inner_text() == "above its ceiling of 0.80×"
     focus(page)
     press(page, "End")
     assert "something disturbed the plain run" in page.locator(".caption .why").inner_text()

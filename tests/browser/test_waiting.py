@@ -25,7 +25,7 @@ def test_a_card_that_is_being_opened_says_so_until_its_run_is_there(visitor: Vis
     visitor.page.evaluate(LATE)
     visitor.page.evaluate("window.__late = 1500")
     visitor.page.click(".sv-card[data-name=odd]")
-    words = "opening “<b>${alert(1)}</b> `”"
+    words = "opening “<b>${alert(1)}</b> `” …"
     visitor.wait(f"{OPENING} === {words!r}")
     assert (visitor.status()[1], faint(visitor)) == (words, True)
     visitor.wait(f"{STATE}.run === 'example-odd'")

@@ -43,7 +43,7 @@ def test_sentences_say_it_in_numbers(pictured: Trace) -> None:
         "Of 1 fully rejected steps, 1 stood where the picture decides the token (100 %); of 2 "
         "steps with a right guess, 1 (50 %); of all of them, 67 %: the base rate.",
         "The other picture moved the log-probability of the token by 1.00 nats on average at fully "
-        "rejected steps, by 0.62 at those with a right guess.",
+        "rejected steps, by 0.63 at those with a right guess.",
         "One run is a count, not a correlation.",
     ]
     same = probe(kind="other")

@@ -32,6 +32,7 @@ export class Player extends Moves {
     this.lessonLink = hooks.lessonLink ?? null; // (lesson, stop) -> the address of a stop
     this.onOpen = hooks.onOpen ?? null; // (example): show another recorded run; false: not now
     this.onLesson = hooks.onLesson ?? null; // ({lesson, stop} or null)
+    this.opening = hooks.opening ?? null; // {title, decoder} of the run that an empty stage waits for
     this.speed = "1";
     this.loop = this.reveal = this.expert = this.projector = false;
     this.playing = this.follow = this.followed = this.narrow = this.wide = false;
@@ -65,8 +66,17 @@ export class Player extends Moves {
     return beatsOf(this.payload);
   }
 
+  /** A run, {title, decoder}, is on its way to a stage that is still empty. */
+  open(opening) {
+    if (this.payload.events.length) return;
+    this.opening = opening;
+    this.version++;
+    this.#events(true);
+  }
+
   /** Show another run from its start step, paused. */
   load(payload) {
+    this.opening = null;
     this.feed = new Feed({ ...NOTHING(), ...payload, events: [...(payload.events ?? [])] });
     this.pause();
     this.follow = this.followed = Boolean(payload.live);
@@ -100,6 +110,7 @@ export class Player extends Moves {
 
   /** Take in what a running decoder sent: events numbered from `update.first`. */
   push(update) {
+    this.opening = null;
     this.stream.push(update);
   }
 
@@ -140,12 +151,14 @@ export class Player extends Moves {
 
   #events(all) {
     this.element.classList.toggle("paired", this.compared);
+    this.element.classList.toggle("opening", this.opening !== null);
+    const awaited = this.opening?.decoder; // whose stage is laid out at once, so that nothing jumps
     // A run with waves keeps their larger stage in steps that have none.
     // A run that is still loading keeps the stage of the one before: nobody knows yet what it needs.
     if (this.payload.events.length || !this.payload.live) {
       // Beside another run the stage has no room for what a wave or a head needs.
-      this.element.classList.toggle("waves", this.model.waves && !this.compared);
-      this.element.classList.toggle("heads", this.model.heads && !this.compared);
+      this.element.classList.toggle("waves", (this.model.waves || awaited === "das_wave") && !this.compared);
+      this.element.classList.toggle("heads", (this.model.heads || awaited === "window") && !this.compared);
       this.element.classList.toggle("pictured", pictures(this.model).length > 0);
       this.element.classList.toggle("probed", this.model.probes.length > 0);
     }
@@ -212,6 +225,8 @@ export class Player extends Moves {
   set(name, value) {
     this[name] = value;
     this.element.classList.toggle("projector", this.projector);
+    // For the page around the player: in big type it shows nothing else.
+    this.element.getRootNode().host?.toggleAttribute("data-big", this.projector);
     if (name === "projector") this.forget();
     if (name === "reveal") this.version++;
     if (name === "pair") this.#events(true);

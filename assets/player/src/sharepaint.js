@@ -33,15 +33,25 @@ function selectors(rules, name, found = new Set()) {
   return found;
 }
 
+const sheets = new WeakMap();
+
+/** The same for both kinds, looked up once a stage: its sheets do not change between frames. */
+function givers(root) {
+  if (!sheets.has(root)) {
+    const rules = root.getRootNode().adoptedStyleSheets.flatMap((sheet) => [...sheet.cssRules]);
+    sheets.set(root, ["before", "after"].map((name) => [name, [...selectors(rules, name)].join(",")]));
+  }
+  return sheets.get(root);
+}
+
 /**
  * Put elements in the place of all pseudo-elements, which have no boxes that could be asked for;
  * returns what takes them out again. The sheet of the stage hides those that have a stand-in.
  */
 function standIns(root) {
   const found = [];
-  const rules = root.getRootNode().adoptedStyleSheets.flatMap((sheet) => [...sheet.cssRules]);
-  for (const name of ["before", "after"]) {
-    for (const element of root.querySelectorAll([...selectors(rules, name)].join(","))) {
+  for (const [name, with_] of givers(root)) {
+    for (const element of root.querySelectorAll(with_)) {
       if (element instanceof SVGElement) continue;
       const style = getComputedStyle(element, `::${name}`);
       const text = said(style, element);

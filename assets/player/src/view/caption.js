@@ -23,7 +23,10 @@ export class Caption {
     const key = `${scene.place.beat}|${asks}|${version}|${width}|${projector}`;
     if (key === this.key) return;
     this.key = key;
-    const { main, why } = asks
+    const { opening } = this.player;
+    const { main, why } = opening
+      ? { main: { key: "player.opening", params: { title: opening.title } }, why: null }
+      : asks
       ? { main: { key: "player.caption.ask" }, why: { key: "player.caption.ask_why" } }
       : scene.caption;
     this.element.classList.toggle("asks", asks);

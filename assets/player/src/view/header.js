@@ -23,8 +23,13 @@ export class Header {
       );
     this.memory = term(player, "memory_rows", "", () => [this.#rows(), this.#scope()]);
     this.told = h("span", { class: "told" });
+    this.brief = h("span", { class: "brief" }); // stands for it where there is less room
+    const all = () => [speedSentence(player), totalSentence(player), ceilingSentence(player)];
+    this.asked = term(player, "speedup_decode", "", all);
+    this.asked.classList.add("asked");
     this.ceiling = term(player, "ceiling", "", () => [ceilingSentence(player)]);
-    this.reason = h("p", { class: "reason" }, this.told, this.ceiling);
+    this.ceiling.classList.add("ceiling");
+    this.reason = h("p", { class: "reason" }, this.asked, this.told, this.brief, this.ceiling);
     this.notes = h("div", { class: "figures" }, Object.values(this.terms));
     this.element = h(
       "header",
@@ -43,7 +48,7 @@ export class Header {
   refresh() {
     const { strings, model, payload } = this.player;
     const header = model.decoder.header;
-    const name = header?.decoder ?? "";
+    const name = header?.decoder ?? this.player.opening?.decoder ?? "";
     put(
       this.title,
       strings.has(`player.decoder.${name}`)
@@ -121,7 +126,7 @@ export class Header {
           : "player.passes_not";
     // Where reading the prompt took long, the gain after it is not the whole truth.
     const both = f.speed !== null && f.total !== null && f.reading > 0.2;
-    text(this.told, reason(payload) ? speedSentence(this.player) : "");
+    this.#why();
     const ceiling = f.ceiling === null ? "" : strings.num(f.ceiling, 2);
     text(this.ceiling, ceiling && strings.say(`player.ceiling${CEILING[f.above] ?? ""}`, { value: ceiling }));
     this.ceiling.classList.toggle("doubt", f.above === "far");
@@ -153,6 +158,16 @@ export class Header {
       this.terms[name].hidden = value === "";
     }
   }
+
+  /** The question that everybody has, and its answer: the whole one, and one for little room. */
+  #why() {
+    const { strings, payload } = this.player;
+    const why = reason(payload);
+    this.asked.hidden = !why;
+    text(this.asked, why ? strings.say(why.speed < 1 ? "player.speed.why_slow" : "player.speed.why_not") : "");
+    text(this.told, why ? speedSentence(this.player) : "");
+    text(this.brief, why ? briefSentence(this.player) : "");
+  }
 }
 
 const shown = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
@@ -182,6 +197,14 @@ export function speedSentence({ strings, payload }) {
     sign: why.exact ? "=" : "≈",
     speed: two(why.speed),
   });
+}
+
+/** The same with the cost of a pass as one number. */
+function briefSentence({ strings, payload }) {
+  const { tau, cost, exact, speed } = reason(payload);
+  const two = (v) => strings.num(v, 2);
+  const key = speed < 1 ? "player.speed.brief_slow" : "player.speed.brief";
+  return strings.say(key, { tau: two(tau), cost: two(cost), sign: exact ? "=" : "≈", speed: two(speed) });
 }
 
 /** How fast the run would have been, had all but its passes been free; "" where unknown. */

@@ -269,20 +269,31 @@ export class Text {
     this.tops ??= this.#places();
     const top = this.shown ? this.tops[this.shown - 1] : 0;
     if (top >= this.at && top <= this.at + this.view - 40) return;
-    const want = Math.max(0, top - this.view * 0.6);
+    const want = this.#line(top - this.view * 0.6);
     if (Math.abs(want - this.at) < 1) return;
     this.at = want;
     this.box.scrollTop = want;
   }
 
+  /** The first line that begins at `at` or below, or the last that fills the box: none is cut. */
+  #line(at) {
+    if (at <= 0) return 0;
+    const least = Math.min(at, this.most);
+    const top = this.tops.find((found) => found - this.lead >= least) ?? this.tops.at(-1);
+    return top - this.lead;
+  }
+
   #places() {
     this.view = this.box.clientHeight;
+    const { lineHeight, paddingBottom } = getComputedStyle(this.flow);
     this.at = this.box.scrollTop;
     // A token that wraps ends on the line after the one it begins on.
     const tall = this.spans.map((span) => span.offsetHeight);
     const line = Math.min(...tall);
     // Contained layout makes the flow what the places of its tokens count from.
     const above = this.spans[0]?.offsetParent === this.flow ? this.flow.offsetTop : 0;
+    this.lead = Math.max(0, (Number.parseFloat(lineHeight) - line) / 2);
+    this.most = this.box.scrollHeight - this.view - Number.parseFloat(paddingBottom);
     return this.spans.map((span, i) => above + span.offsetTop + tall[i] - line);
   }
 

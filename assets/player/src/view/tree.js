@@ -168,10 +168,9 @@ export class Tree {
       this.sweep.style.display = "none";
       this.beyond.clear();
       this.key = "";
-      text(
-        this.heading,
-        strings.say(model.decoder.header ? "player.stage_prefill" : "player.stage_empty"),
-      );
+      const { opening } = this.player;
+      const empty = opening ? "player.opening" : "player.stage_empty";
+      text(this.heading, strings.say(model.decoder.header ? "player.stage_prefill" : empty, opening ?? {}));
       return;
     }
     const key = `${scene.run}|${tree.key}|${this.chips.font}`;
