@@ -276,7 +276,9 @@ OPEN: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Too short to be told from other strings of the source.
 SHORT = (
-    "AMD EPYC, 2 threads",
+    "AMD EPYC, 2 cores",
+    "x86_64, 1 threads",
+    "AMD EPYC, 2 cores, 4 threads",
     "Read as UTF-8.",
     "This trace is larger than 96 MB.",
     "The run failed; see the log.",
@@ -326,7 +328,7 @@ def left(english: str) -> set[str]:
 
 VALUES = {
     # names in the examples above
-    "AMD", "EPYC",
+    "AMD", "EPYC", "x86_64",
     "cut", "draft", "toy", "knob", "txt", "psd", "pdf", "ico", "avi", "zip", "mamba", "mix", "conv",
     "attention", "linear", "autoregressive", "das", "slot", "shift", "silu",
     "default", "yarn", "copy", "gamma", "step", "finish", "SPECVIZ",
