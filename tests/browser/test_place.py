@@ -8,10 +8,10 @@ from .test_page_pictures import add, hold
 from .visitor import ROOT, STATE, Enter, Visitor
 
 LOADED = 60
-# Everything that the status line says from now on, for what it says goes away by itself.
+# Everything that the status line says now and from now on, for what it says goes away by itself.
 LISTEN = """() => {
-  window.said = [];
   const line = document.querySelector('#status .sv-status-text');
+  window.said = [line.textContent];
   new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true });
 }"""
 
