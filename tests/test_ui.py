@@ -606,6 +606,16 @@ def test_a_run_that_is_read_back_from_its_file_is_the_run_it_was(tmp_path: Path)
     assert own.upload(stranger, str(path))[2] == run_id and stranger.own == [run_id]
 
 
+@pytest.mark.parametrize("decoder", [None, "", "../recap", ["recap"]])
+def test_a_decoder_that_there_is_not_is_named_with_those_there_are(decoder: Any) -> None:
+    with gr.Blocks():
+        form, _ = build_form("en")
+    values = [getattr(part, "value", None) for part in form.inputs]
+    values[0] = decoder
+    with pytest.raises(InputError, match=r"^There is no decoder .*: choose one of .*recap"):
+        form.job(Visit(), values)
+
+
 def test_run_ids_cannot_be_guessed() -> None:
     ids = {Live(JOB).run_id for _ in range(50)}
     assert len(ids) == 50 and all(len(i) == 22 for i in ids)

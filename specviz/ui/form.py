@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import sentence, text
-from specviz.drafters import DRAFTERS, Knob, knobs_of
+from specviz.drafters import DRAFTERS, Knob, create, knobs_of
 from specviz.jobs import Job
 from specviz.limits import NONE
 from specviz.models import registry
@@ -77,6 +77,7 @@ class Form:
         Raises InputError, also while pictures are still being opened."""
         decoder, model, prompt, document, question, cut, context, *rest = values[:FIXED]
         tokens, dtype, baseline = rest
+        create(str(decoder or ""))  # a field that was emptied is told what there is
         knobs = {
             knob.name: value
             for (owner, knob, _), value in zip(self.knobs, values[FIXED:], strict=True)

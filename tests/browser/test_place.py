@@ -8,10 +8,10 @@ from .test_page_pictures import add, hold
 from .visitor import ROOT, STATE, Enter, Visitor
 
 LOADED = 60
-# Everything that the status line says from now on, for what it says goes away by itself.
+# Everything that the status line says now and from now on, for what it says goes away by itself.
 LISTEN = """() => {
-  window.said = [];
   const line = document.querySelector('#status .sv-status-text');
+  window.said = [line.textContent];
   new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true });
 }"""
 
@@ -85,17 +85,17 @@ def test_back_while_a_run_is_going_on_is_refused_and_the_address_put_right(
     page = visitor.page
     page.click(".sv-card[data-name=odd]")
     visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
-    visitor.fill("slow", "This is the dog that", 400)
+    visitor.fill("slow", "This is the dog that", 2000)
     visitor.run()
-    visitor.wait(f"{STATE}.run !== 'example-odd' && {STATE}.step > 1")
+    visitor.wait(f"{STATE}.run !== 'example-odd' && {STATE}.events > 2")
     own = visitor.state()["run"]
     for _ in range(2):
         page.evaluate(LISTEN)
         page.evaluate("history.back()")
         visitor.wait("said.includes('A run is going on: stop it first.')")
         visitor.wait("!location.search.includes('trace=')")
-        step = visitor.state()["step"]
-        visitor.wait(f"{STATE}.run === '{own}' && {STATE}.step > {step}")  # it goes on
+        events = visitor.state()["events"]
+        visitor.wait(f"{STATE}.run === '{own}' && {STATE}.events > {events}")  # it goes on
     page.click("#stop")
     page.wait_for_selector("#stop", state="hidden")
     assert visitor.said("done").startswith("Stopped after ")
