@@ -28,12 +28,18 @@ function bundled(id, children, onWalk, per) {
   return rows;
 }
 
-/** Rows downwards, depth to the right. */
-function across(root, size) {
+/** Rows downwards, depth to the right. `straight`: the walk keeps to one row, so that all of it
+ * can be seen however high the tree is; every subtree has its rows for itself, so nothing meets. */
+function across(root, size, onWalk, straight) {
   const top = hierarchy(root, (d) => d.kids);
   cluster()
     .nodeSize([size.row, 1])
     .separation((a, b) => (a.parent === b.parent ? 1 : 1.16))(top);
+  if (straight)
+    top.eachAfter((d) => {
+      const next = d.children?.find((kid) => onWalk.has(kid.data.ids[0]));
+      if (next) d.x = next.x;
+    });
   const boxes = new Map();
   const groups = [];
   let low = Infinity;
@@ -119,7 +125,7 @@ export function layout(items, onWalk, stage) {
   for (const per of stage.down ? [12] : [1, 3, 5, 8]) {
     const rows = bundled(items[0].id, children, onWalk, per);
     const root = { ids: [items[0].id], kids: rows };
-    const found = stage.down ? down(root, size) : across(root, size);
+    const found = stage.down ? down(root, size) : across(root, size, onWalk, stage.straight);
     const { w, h } = bounds(found.boxes);
     const fit = Math.min(stage.most ?? 1.25, stage.width / w, stage.height / h);
     const scale = stage.down ? Math.min(1, stage.width / w) : Math.max(least, fit);

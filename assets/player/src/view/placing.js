@@ -6,6 +6,7 @@ export const PAD = 12;
 /** How many px at the right edge fade where the tree goes on behind it; see `.beyond.right`. */
 export const faded = (player) => (player.projector ? 72 : 56);
 const LOW = 240; // px
+const MANY = 30; // guesses that no stage shows whole
 const MOST = 400; // layouts kept: they are small, but a run may have thousands of steps
 
 export class Placing {
@@ -28,12 +29,13 @@ export class Placing {
       const phone = this.player.narrow;
       const font = this.chips.font;
       // Many rows stand closer, and so do all on a low stage: a tree seen whole tells more.
-      const dense = tree.nodes.length > 30 || (tree.nodes.length > 8 && size.height < LOW);
+      const dense = tree.nodes.length > MANY || (tree.nodes.length > 8 && size.height < LOW);
       const stage = {
+        straight: tree.nodes.length > MANY,
         width: size.width - 2 * PAD,
         height: size.height - 2 * PAD,
         font,
-        least: this.player.projector ? 18 : 9.8,
+        least: this.player.projector ? 18 : 11,
         good: this.player.projector ? 22 : 12.5,
         rowRatio: phone ? 2.75 : dense ? 2.15 : 2.75,
         down: phone,
