@@ -312,7 +312,7 @@ img.crisp { image-rendering: pixelated; }
 .story ol { margin: 0; padding-inline-start: 2em; } .story li { line-height: 1.6; } .story li.changed::marker { font-weight: 800; }
 
 /* What a drafter head sees: filled is seen, hatched is not; red and dashed lies beyond what it learned */
-.heads .middle { grid-template: minmax(0, 1fr) auto / minmax(200px, 2.5fr) minmax(0, 6.5fr) minmax(300px, 3.3fr); gap: 9px 12px; height: var(--sv-middle, clamp(378px, min(38cqw, 100vh - 355px), 700px)); }
+.heads .middle { grid-template: minmax(0, 1fr) auto / minmax(200px, 2.5fr) minmax(0, 6.5fr) minmax(300px, 3.3fr); gap: 9px 12px; height: var(--sv-middle, clamp(352px, min(38cqw, 100vh - 375px), 700px)); }
 .heads .memory { grid-column: 3; grid-row: 1 / 3; } .sight-panel { grid-column: 1 / 3; grid-row: 2; height: 156px; padding: 4px 8px 2px; gap: 1px; }
 .sight-box { min-width: 0; border-radius: 4px; } .sight { display: block; width: 100%; touch-action: pan-y; cursor: crosshair; }
 .sight text { font: 600 11px var(--sans); fill: var(--quiet); font-variant-numeric: tabular-nums; pointer-events: none; }
