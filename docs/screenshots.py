@@ -33,12 +33,19 @@ REST = 700  # ms
 
 @dataclass(frozen=True)
 class View:
-    """One thing to look at: a recorded run, and what a person does until it is in view."""
+    """One thing to look at: a recorded run, or a stop of a lesson, and what a person does until it
+    is in view."""
 
     name: str
-    example: str
+    place: str
     act: Act = lambda page: None
     whole: bool = False
+
+    @property
+    def query(self) -> str:
+        """What the address asks for."""
+        lesson, _, stop = self.place.partition(" ")
+        return f"lesson={lesson}&stop={stop}" if stop else f"trace={lesson}"
 
 
 def _keys(*keys: str) -> Act:
@@ -72,6 +79,15 @@ def _sidebar(page: Page) -> None:
         page.click("#controls .toggle-button")
 
 
+def _beside(page: Page) -> None:
+    """One change of the shown run, decoded here, and the player with both of them."""
+    _tab(TABS.index("whatif"))(page)
+    page.click("#whatif-run")
+    page.locator("#whatif-side").click(timeout=60_000)
+    page.wait_for_selector("#player .token-said", state="visible")
+    page.evaluate("document.querySelector('#player').scrollIntoView()")
+
+
 def _below(page: Page) -> None:
     page.locator("#gallery").scroll_into_view_if_needed()
     page.evaluate("document.querySelector('#gallery').scrollIntoView()")
@@ -96,6 +112,12 @@ VIEWS = (
     View("projector-window", "head-2000", _keys("b")),
     View("expert", "code", _keys("e")),
     View("help", "code", _keys("?")),
+    View("share", "code", _keys("s")),
+    View("find", "code", _keys("f")),
+    View("beside", "cups", _beside),
+    View("lesson", "memories 3"),
+    View("lesson-answer", "memories 3", _keys("1")),
+    View("lesson-wave", "wave 3"),
     View("sidebar", "code", _sidebar),
     View("gallery", "code", _below),
     View("page", "sign", whole=True),
@@ -121,7 +143,7 @@ def photograph(browser: Browser, address: str, out: Path, only: list[str]) -> in
             has_touch=size == "phone",
         )  # fmt: skip
         path = "" if lang == "en" else lang
-        page.goto(f"{address}/{path}?trace={view.example}&__theme={theme}")
+        page.goto(f"{address}/{path}?{view.query}&__theme={theme}")
         page.wait_for_function(f"() => {PLAYER}?.state().events > 0")
         page.wait_for_timeout(REST)
         view.act(page)
