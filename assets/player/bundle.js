@@ -335,7 +335,7 @@ img.crisp { image-rendering: pixelated; }
   .heads:not(.projector) .tree-panel:not([hidden]) { display: grid; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr) auto; } .heads:not(.projector) .tree-panel .panel-head { grid-column: 1 / 3; }
   .heads .tree-foot { align-self: end; } .heads .tree-foot .legend { flex-direction: column; gap: 1px; }
 } }
-.facts { display: grid; grid-template-columns: auto 1fr; gap: 1px 10px; font-size: 0.92em; } .facts dt { color: var(--quiet); } .facts .bad { color: var(--bad-ink); font-weight: 650; } .offers .meter { width: 34%; }
+.facts { display: grid; grid-template-columns: auto 1fr; gap: 1px 10px; font-size: 0.92em; } .facts dt { color: var(--quiet); } .facts .bad { color: var(--bad-ink); font-weight: 650; } .offers .meter { width: 22%; }
 .heads .fact { padding: 3px 8px 4px; margin-bottom: 3px; line-height: 1.25; } .heads .memory h4 { margin-top: 5px; } .gone { line-height: 1.7; } .heads .memory .scroll > .quiet, .sees .quiet { font-size: 0.88em; line-height: 1.35; margin-top: 3px; }
 .chip.o-head .cap { fill: var(--copy); } .o-head .from-level { fill: #10161c; } .t.o-head { text-decoration: underline double var(--copy) 2px; }
 /* In big type evidence yields first, for the caption says the same, then the ruler of what is told. */
