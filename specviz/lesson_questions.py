@@ -116,7 +116,7 @@ def weight(trace: Trace, spot: Spot) -> Asked:
     weights = [
         part(
             "part.weight", level=part(f"part.level{h.level}"), weight=decimals(h.weight),
-            base=decimals(h.base, 1), entropy=decimals(h.entropy),
+            base=decimals(h.base, 1), sure=decimals(1 - h.entropy),
         )
         for h in found
     ]  # fmt: skip

@@ -270,7 +270,7 @@ def test_an_exported_file_holds_a_lesson_on_its_run_alone() -> None:
 
 
 def test_cards_name_the_lessons_without_reading_a_recording(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lessons, "load", lambda path: pytest.fail("read a recording"))
+    monkeypatch.setattr(gallery, "load", lambda path: pytest.fail("read a recording"))
     for lang in catalog.FORMS:
         assert [card["name"] for card in lessons.cards(lang)] == NAMES
     assert lessons.cards("ru")[0]["title"].startswith("Спекулятивное")

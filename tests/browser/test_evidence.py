@@ -104,6 +104,26 @@ def test_every_level_shows_base_sureness_and_weight_as_bars_with_numbers(
     assert marked == knew and True in knew
 
 
+def test_off_the_walk_the_wish_is_said_to_be_of_another_text(show: Show) -> None:
+    trace, step = recorded("tea", 30)
+    assert isinstance(step.evidence, MemoryEvidence)
+    walk = (0, *step.walk)
+    aside = next(
+        look.node
+        for look in step.evidence.lookups
+        if look.node not in walk and step.nodes[look.node].parent not in walk
+    )
+    page = show(trace, start_step=30)
+    choose(page, aside)
+    wanted = words(page, step.nodes[aside].pick)
+    assert flat(page, ".memory .want") == [
+        f"Had this branch been the text, the model would have wanted {wanted}"
+    ]
+    choose(page, 0)
+    own = words(page, step.nodes[0].pick)
+    assert flat(page, ".memory .want") == [f"Here the model wanted {own}"]
+
+
 def test_an_accepted_guess_says_which_level_it_came_from(show: Show) -> None:
     trace, step = recorded("tea", 51)
     page = show(trace, start_step=51)

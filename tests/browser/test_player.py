@@ -731,6 +731,21 @@ def test_a_speed_above_the_ceiling_is_doubted(show: Callable[..., Page]) -> None
     assert "something disturbed the plain run" in page.locator(".caption .why").inner_text()
 
 
+def test_an_estimate_that_the_run_just_passed_is_not_called_its_ceiling(
+    show: Callable[..., Page],
+) -> None:
+    events = fitted((0.6, 0.4, 0.25, 0.15, 0.1)).events
+    plain = metrics.decode_seconds_per_token(Trace(events).run("baseline"))  # type: ignore[arg-type]
+    assert plain is not None
+    own = plain / 0.81
+    quick = events[2].model_copy(
+        update={"seconds": Seconds(draft=0.0, verify=own, commit=0.0, total=own)}
+    )
+    page = show(Trace((*events[:2], quick, *events[3:])), start_step=0)
+    assert page.locator(".speed").first.inner_text() == "0.81×"
+    assert page.locator(".reason .ceiling").is_hidden()
+
+
 def test_the_browser_and_the_metrics_read_one_curve(show: Callable[..., Page]) -> None:
     """What the player says of a size is c*, beyond the last size measured too."""
     for guesses in (1, 3, 4, 15, 20):

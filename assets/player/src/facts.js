@@ -142,6 +142,8 @@ export function memory(model, place, focus, picture) {
     token: step.nodes[focus].token,
     guess: guess(step, focus, picture),
     wanted: revealed ? wantedFact(model, step, at) : null,
+    // Off the walk the model's pick is what it would have said, had the text gone on that way.
+    aside: at !== 0 && !step.walk.includes(at),
     refused,
   };
   if (isWave(step)) return { ...common, ...waveEvidence(model, place, focus) };

@@ -4,8 +4,6 @@ import { h, put, text } from "./dom.js";
 import { sentence } from "./say.js";
 import { term } from "./tooltip.js";
 
-const CEILING = { far: "_above", near: "_at" };
-
 export class Header {
   constructor(player) {
     this.player = player;
@@ -127,8 +125,9 @@ export class Header {
     // Where reading the prompt took long, the gain after it is not the whole truth.
     const both = f.speed !== null && f.total !== null && f.reading > 0.2;
     this.#why();
-    const ceiling = f.ceiling === null ? "" : strings.num(f.ceiling, 2);
-    text(this.ceiling, ceiling && strings.say(`player.ceiling${CEILING[f.above] ?? ""}`, { value: ceiling }));
+    // An estimate that the run itself just passed says nothing that the speed-up does not say.
+    const ceiling = f.ceiling === null || f.above === "near" ? "" : strings.num(f.ceiling, 2);
+    text(this.ceiling, ceiling && strings.say(f.above === "far" ? "player.ceiling_above" : "player.ceiling", { value: ceiling }));
     this.ceiling.classList.toggle("doubt", f.above === "far");
     this.ceiling.hidden = ceiling === "";
     this.reason.hidden = this.reason.textContent === "";

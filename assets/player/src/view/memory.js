@@ -108,7 +108,7 @@ export class Memory {
       h(
         "p",
         { class: "want" },
-        this.say(m.refused ? "fact_refused" : "fact_wanted", {
+        this.say(m.refused ? "fact_refused" : m.aside ? "fact_aside" : "fact_wanted", {
           wanted: { token: w.token },
           guess: { token: m.token },
         }),

@@ -42,7 +42,7 @@ export class Placing {
         most: tree.nodes.length < 4 ? 1.5 : 1.3,
       };
       const place = (k, tight = false, lines = phone) => {
-        const items = this.chips.items(tree, k, tight ? 6 : null);
+        const items = this.chips.items(tree, k, tight ? 8 : null);
         const room = { ...stage, gap: tight ? 1.2 : 2.2, down: lines };
         const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines, dense };
         made.story = story(tree, made.boxes);

@@ -269,7 +269,8 @@ export class Text {
     this.tops ??= this.#places();
     const top = this.shown ? this.tops[this.shown - 1] : 0;
     if (top >= this.at && top <= this.at + this.view - 40) return;
-    const want = this.#line(top - this.view * 0.6);
+    // As little as it takes, and one line more: what is left behind is what a reader looks back to.
+    const want = this.#line(top < this.at ? top - this.view * 0.6 : top - this.view + 70);
     if (Math.abs(want - this.at) < 1) return;
     this.at = want;
     this.box.scrollTop = want;
