@@ -342,7 +342,7 @@ img.crisp { image-rendering: pixelated; }
 @container sv (min-width: 1061px) {
   .projector.heads .middle { grid-template-columns: minmax(0, 7fr) minmax(300px, 3fr); height: clamp(360px, 100vh - 360px, 760px); }
   .projector.heads .memory, .projector.heads .tree-foot { display: none; } .projector.heads .tree-panel { order: -1; }
-  .projector.heads .sight-panel { height: 138px; } .projector.heads .sight-box { height: 87px; overflow: hidden; }
+  .projector.heads .sight-panel { height: 141px; } .projector.heads .sight-box { height: 89px; overflow: hidden; }
 }
 @media (min-height: 840px) { @container sv (min-width: 1061px) { .projector.heads .sight-panel { height: 248px; } .projector.heads .sight-box { height: auto; } } }
 @media (min-height: 840px) { @container sv (min-width: 1500px) {
