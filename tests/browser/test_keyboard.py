@@ -217,7 +217,7 @@ def test_the_caption_is_read_out_at_rest_and_seldom_while_it_plays(
     caption = page.locator(".caption p").all_text_contents()
     assert page.evaluate("spoken") == [" ".join(caption)], "only where it came to rest"
     page.evaluate("it.seek(0)")
-    page.wait_for_timeout(600)
+    wait(page, "window.spoken.length > 1")
     before = page.evaluate("spoken.length")
     page.evaluate("it.set('speed', '8'); it.play()")
     page.wait_for_timeout(2500)

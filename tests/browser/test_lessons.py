@@ -284,7 +284,7 @@ def test_an_address_leads_to_a_stop_in_its_language(visit: Callable[[str], Visit
     lesson_is(visitor, "memories", 5)
     assert visitor.page.evaluate("location.pathname") == "/ru"
     assert visitor.state()["run"] == "example-list"
-    assert "Что её научило?" in visitor.page.locator(".question").inner_text()
+    assert "Где её выучили?" in visitor.page.locator(".question").inner_text()
     # The other language keeps the stop.
     visitor.page.click("#language a")
     visitor.page.wait_for_url("**/?**")
