@@ -289,7 +289,7 @@ def test_an_address_leads_to_a_stop_in_its_language(visit: Callable[[str], Visit
     visitor.page.click("#language a")
     visitor.page.wait_for_url("**/?**")
     lesson_is(visitor, "memories", 5)
-    assert "What taught it?" in visitor.page.locator(".question").inner_text()
+    assert "Where was it learned?" in visitor.page.locator(".question").inner_text()
 
 
 def test_a_card_begins_a_lesson_and_its_stops_open_their_runs(
