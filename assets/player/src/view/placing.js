@@ -35,7 +35,7 @@ export class Placing {
         width: size.width - 2 * PAD,
         height: size.height - 2 * PAD,
         font,
-        least: this.player.projector ? 18 : 11,
+        least: this.player.projector ? 18 : size.height < LOW ? 9 : 11,
         good: this.player.projector ? 22 : 12.5,
         rowRatio: phone ? 2.75 : dense ? 2.15 : 2.75,
         down: phone,
