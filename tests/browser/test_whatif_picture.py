@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,8 @@ def test_a_blank_picture_marks_the_words_that_it_decides(sign_run: Visitor) -> N
         ["all (base rate)", "3", "13", "16", "19 %"],
     ]
     assert changed_tokens(visit)[:3] == ["␣white", "␣white", "␣turn"]
-    visit.wait(f"{STATE}.run !== {json.dumps(before)}")
+    visit.wait(f"{STATE}.step === 24")
+    assert visit.state()["run"] == before, "one run, of which more is known"
     top = visit.page.locator("#status .sv-status-text")
     assert top.inner_text() == "7 of 56 tokens depend on the picture"
     size = top.evaluate("(t) => [t.scrollWidth - t.clientWidth, t.clientHeight, t.clientWidth]")
