@@ -9,7 +9,7 @@ from typing import Any
 
 from specviz import metrics, sights
 from specviz.evidence import WindowEvidence
-from specviz.lesson_rules import Spot, children, decoder, hits, lookup, step_of
+from specviz.lesson_rules import Spot, children, decoder, evidence_of, hits, lookup, step_of
 from specviz.lesson_sentences import (
     MOST,
     Asked,
@@ -159,13 +159,6 @@ def learned(trace: Trace, spot: Spot) -> Asked:
 # Drafter heads
 
 
-def _sight(trace: Trace, spot: Spot) -> WindowEvidence:
-    found = step_of(trace, spot).evidence
-    if not isinstance(found, WindowEvidence):
-        raise LookupError("no head drafted here")
-    return found
-
-
 def _entries(trace: Trace, spot: Spot) -> int:
     """Entries that there were for the head at the root of a step."""
     return next(s.entries for s in sights.looks(decoder(trace)) if s.step.index == spot.step)
@@ -173,7 +166,7 @@ def _entries(trace: Trace, spot: Spot) -> int:
 
 def seen(trace: Trace, spot: Spot) -> Asked:
     """How much of the text does the head see?"""
-    sight, entries = _sight(trace, spot), _entries(trace, spot)
+    sight, entries = evidence_of(trace, spot, WindowEvidence), _entries(trace, spot)
     kept, last = sights.kept(sight), sight.entries[-1].length
     told = say(
         f"told.seen.{'part' if kept < entries else 'all'}",
@@ -184,7 +177,7 @@ def seen(trace: Trace, spot: Spot) -> Asked:
 
 def position(trace: Trace, spot: Spot) -> Asked:
     """Which position is the last entry told?"""
-    sight, entries = _sight(trace, spot), _entries(trace, spot)
+    sight, entries = evidence_of(trace, spot, WindowEvidence), _entries(trace, spot)
     last = sight.entries[-1]
     true, told_at = last.first + last.length - 1, round(last.at + (last.length - 1) * last.step)
     told = say(

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from specviz import metrics, sights
 from specviz.evidence import Hit, Lookup, MemoryEvidence
 from specviz.trace import Run, Step, Trace
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,14 @@ def lookup(step: Step, node: int) -> Lookup | None:
 def step_of(trace: Trace, spot: Spot) -> Step:
     """The step that a place is in."""
     return decoder(trace).steps[spot.step]
+
+
+def evidence_of(trace: Trace, spot: Spot, kind: type[E]) -> E:
+    """The evidence of that step; LookupError where it is none of this kind."""
+    found = step_of(trace, spot).evidence
+    if not isinstance(found, kind):
+        raise LookupError(f"no {kind.__name__} here")
+    return found
 
 
 def steps(trace: Trace) -> tuple[Step, ...]:

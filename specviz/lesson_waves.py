@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.evidence import WaveEvidence
-from specviz.lesson_rules import Spot, first, refused, step_of, steps
+from specviz.lesson_rules import Spot, evidence_of, first, refused, step_of, steps
 from specviz.lesson_sentences import Asked, choice, listed, numbers, part, say, token
 from specviz.trace import Step, Trace
 
@@ -67,16 +67,9 @@ def wave_refused(trace: Trace) -> Spot:
 # What
 
 
-def _wave(trace: Trace, spot: Spot) -> WaveEvidence:
-    found = step_of(trace, spot).evidence
-    if not isinstance(found, WaveEvidence):
-        raise LookupError("no wave here")
-    return found
-
-
 def changes(trace: Trace, spot: Spot) -> Asked:
     """How many guesses will the next round change?"""
-    rounds = _wave(trace, spot).rounds
+    rounds = evidence_of(trace, spot, WaveEvidence).rounds
     before, after = rounds[spot.round - 1].cells, rounds[spot.round].cells
     pairs = [(a.token, b.token) for a, b in zip(before, after, strict=False)
              if b.state == "changed"]  # fmt: skip
@@ -88,7 +81,7 @@ def changes(trace: Trace, spot: Spot) -> Asked:
 
 def freezes(trace: Trace, spot: Spot) -> Asked:
     """What will the next round do with the first guess?"""
-    cell = _wave(trace, spot).rounds[spot.round].cells[spot.place]
+    cell = evidence_of(trace, spot, WaveEvidence).rounds[spot.round].cells[spot.place]
     answers = choice((f"state.{k}" for k in ("changed", "same", "frozen")), f"state.{cell.state}")
     told = say(f"told.state.{cell.state}", guess=token(cell.token), age=cell.age)
     return Asked(say("ask.state", guess=token(cell.token), round=spot.round + 1), *answers, told)
@@ -96,7 +89,7 @@ def freezes(trace: Trace, spot: Spot) -> Asked:
 
 def settles(trace: Trace, spot: Spot) -> Asked:
     """In which round will this place have its last guess?"""
-    wave = _wave(trace, spot)
+    wave = evidence_of(trace, spot, WaveEvidence)
     opened, stood = settling(wave, spot.place)
     cell = wave.rounds[-1].cells[spot.place]
     told = say(
@@ -110,7 +103,7 @@ def settles(trace: Trace, spot: Spot) -> Asked:
 
 def calls(trace: Trace, spot: Spot) -> Asked:
     """How many core calls in a row does the step take?"""
-    step, wave = step_of(trace, spot), _wave(trace, spot)
+    step, wave = step_of(trace, spot), evidence_of(trace, spot, WaveEvidence)
     right, plain = wave.calls + wave.depth, len(step.emitted) * wave.depth
     told = say(
         "told.calls", draft=wave.calls, depth=wave.depth, right=right, tokens=len(step.emitted),
