@@ -26,7 +26,7 @@ from specviz.bench.vlm_units import UNITS
 from specviz.models import registry
 from specviz.models.base import Unsupported
 
-REPETITIONS = 2  # of 60 prompts: the whole is to end within 45 minutes on two cores
+REPETITIONS = 1  # of 60 prompts: the whole is to end within 45 minutes on two slow cores
 ABLATED = {TEMPLATE: 12, OFF: 6}  # prompts, each about a picture of its own
 PROBE = "pictures"
 
