@@ -68,12 +68,14 @@ def player_strings(lang: str = "en") -> dict[str, str]:
 def interesting_step(trace: Trace) -> int | None:
     """The index of a step worth pausing on: some guesses right, then one refused with a reason.
 
-    Among equals the one nearest to the middle, and none of the last tenth. None when the trace
-    has no steps yet.
+    Among equals the one nearest to the middle, and none of the last tenth. A trace that marks what
+    its picture decided is met with its whole answer. None when the trace has no steps yet.
     """
     run = trace.run("decoder")
     if run is None or not run.steps:
         return None
+    if trace.probes:
+        return run.steps[-1].index
     # A run is better met in its middle, and its last step ends for its own reasons.
     steps = run.steps[: max(1, 9 * len(run.steps) // 10)]
     middle = (len(run.steps) - 1) / 2

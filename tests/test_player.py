@@ -18,9 +18,10 @@ from player_traces import HOSTILE, bundle, hostile_trace, random_trace, step
 from specviz import catalog, player
 from specviz.evidence import Cut
 from specviz.trace import Progress, Trace, TraceError
-from specviz.tracefile import dumps, loads
+from specviz.tracefile import dumps, load, loads
 
 ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
 
 
 def test_payload_holds_the_stored_events_and_their_summary() -> None:
@@ -87,6 +88,15 @@ def test_pauses_in_the_middle_rather_than_at_the_end() -> None:
     best = step(draw, 19, 16, 6, 3)
     assert player.interesting_step(bundle([*twenty[:19], best])) in (9, 10)
     assert player.interesting_step(bundle([same])) == 0
+
+
+def test_a_run_whose_picture_was_asked_about_is_met_with_its_whole_answer() -> None:
+    trace = load(EXAMPLES / "sign.jsonl.gz")
+    run = trace.run("decoder")
+    assert run is not None and trace.probes
+    assert player.interesting_step(trace) == run.steps[-1].index
+    unasked = Trace(tuple(e for e in trace.events if e.type != "probe"))
+    assert player.interesting_step(unasked) != run.steps[-1].index
 
 
 def test_every_reason_for_a_cut_has_its_words_everywhere() -> None:

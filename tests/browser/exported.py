@@ -62,3 +62,37 @@ def wait(page: Page, condition: str) -> None:
             return
         page.wait_for_timeout(25)
     pytest.fail(f"never became true: {condition}")
+
+
+def state(page: Page) -> dict[str, Any]:
+    """What that player says of itself."""
+    found: dict[str, Any] = page.evaluate("it.state()")
+    return found
+
+
+def focus(page: Page) -> None:
+    """Give the player the focus, as a press of Tab would."""
+    page.locator("section.sv").focus()
+
+
+def press(page: Page, *keys: str) -> dict[str, Any]:
+    """Press keys one after the other; what the player says of itself then."""
+    for key in keys:
+        page.keyboard.press(key)
+    return state(page)
+
+
+def drawn(page: Page) -> Any:
+    """All texts of the player and the state of every chip."""
+    return page.evaluate(
+        """() => {
+          const root = document.querySelector('div').shadowRoot;
+          const view = (s) => [...root.querySelectorAll(s)].map((e) => e.textContent);
+          return {
+            texts: ['.head', '.lanes', '.flow', '.tree', '.memory', '.caption'].map(view),
+            chips: [...root.querySelectorAll('.chip')].map((c) => c.getAttribute('class')),
+            shown: root.querySelectorAll('.t:not(.off, .off .t)').length,
+            blocks: [...root.querySelectorAll('.rest path')].map((p) => p.getAttribute('d')),
+          };
+        }"""
+    )

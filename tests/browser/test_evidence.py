@@ -30,6 +30,14 @@ def asked_at(step: Step, node: int) -> Lookup:
     return next(look for look in step.evidence.lookups if look.node == node)
 
 
+def knew(step: Step, node: int) -> list[tuple[int, float, float]]:
+    """The levels that had the guess ``node``: level, weight, what it gave it; who brought most first."""
+    token = step.nodes[node].token
+    hits = [h for h in asked_at(step, step.nodes[node].parent).hits if token in h.ids]
+    had = [(h.level, h.weight, h.probs[h.ids.index(token)]) for h in hits]
+    return sorted(had, key=lambda each: -each[1] * each[2])
+
+
 def flat(page: Page, selector: str) -> list[str]:
     said = page.locator(selector).all_inner_texts()
     return [" ".join(line.replace("␣", "").split()) for line in said]
@@ -130,9 +138,27 @@ def test_an_accepted_guess_says_which_level_it_came_from(show: Show) -> None:
     choose(page, step.walk[0])
     following = step.nodes[step.walk[1]]
     assert following.source == "level2"
+    levels = [level for level, *_ in knew(step, step.walk[1]) if level != 2]
+    assert levels
+    also = f" Also known to {', '.join(f'L{level}' for level in levels)}."
     assert flat(page, ".memory .came") == [
-        f"Accepted next: {words(page, following.token)}, from L2, memory of the last two tokens."
+        f"Accepted next: {words(page, following.token)}, from L2, memory of the last two tokens.{also}"
     ]
+
+
+def test_pointing_at_a_guess_tells_its_levels_their_weights_and_its_share(show: Show) -> None:
+    trace, step = recorded("tea", 51)
+    page = show(trace, start_step=51)
+    node = step.walk[1]
+    page.locator(f'.chip[data-node="{node}"]').focus()
+    told = page.locator(".tip .more").all_inner_texts()
+    share = next(c.probability for c in asked_at(step, step.nodes[node].parent).candidates if c.node == node)
+    levels = [
+        f"L{level} gave it {p:.2f} and weighs {weight:.2f}" for level, weight, p in knew(step, node)
+    ]
+    assert len(levels) > 1 and all(line in told for line in levels)
+    assert f"its share in the mixture of all levels: {share:.2f}" in told
+    assert [line for line in told if " gave it " in line] == levels, "the one that brought most first"
 
 
 @pytest.mark.parametrize(

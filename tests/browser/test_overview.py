@@ -168,6 +168,14 @@ def test_a_token_is_found_in_the_answer_and_among_vain_guesses(show: Callable[..
         assert said.inner_text() == f"{k} of {len(order)}: step {index + 1} {what}"
     page.keyboard.press("Shift+Enter")
     assert page.evaluate("it.state().step") == order[-2]
+    page.get_by_role("button", name="written only").click()
+    page.evaluate("it.seekStep(-1)")
+    page.locator(".find input").focus()
+    for k, index in enumerate(wrote, 1):
+        page.keyboard.press("Enter")
+        assert page.evaluate("it.state().step") == index
+        assert said.inner_text() == f"{k} of {len(wrote)}: step {index + 1} wrote it."
+    assert columns(page)["v-found"] == len(wrote)
     page.keyboard.press("Escape")
     assert page.locator(".find").is_hidden()
     assert columns(page)["v-found"] == 0

@@ -58,6 +58,22 @@ export function wantedFact(model, step, node) {
   return { ...base, known: lookup.hits.length ? "no" : "nothing" };
 }
 
+/**
+ * How memory came to propose the guess `node`: {share, levels: [{level, weight, p}]}, the levels that
+ * had it with what each gave it, the weightiest first; null where no memory was asked for it.
+ */
+export function proposal(step, node) {
+  const { parent, token } = step.nodes[node];
+  const lookup = node > 0 ? lookupAt(step, parent) : undefined;
+  const mine = lookup?.candidates.find((c) => c[3] === node);
+  if (!mine) return null;
+  const levels = lookup.hits
+    .filter((hit) => hit.ids.includes(token))
+    .map((hit) => ({ level: hit.level, weight: hit.weight, p: hit.probs[hit.ids.indexOf(token)] }))
+    .sort((a, b) => b.weight * b.p - a.weight * a.p);
+  return { share: mine[1], levels };
+}
+
 function spanFacts(model, span) {
   if (!span) return null;
   const match = span.start - span.length;
@@ -101,11 +117,15 @@ function guess(step, node, picture) {
 }
 
 /**
- * Who proposed what is looked at: {how, token, source}. `how`: "next" (the guess that was accepted
+ * Who proposed what is looked at: {how, token, source, others}. `others`: levels that had it too; `how`: "next" (the guess that was accepted
  * behind `at`), "self", "refused" or "passed" (the guess in focus); null where nobody did.
  */
 function came(step, focus, at, picture) {
-  const told = (how, n) => ({ how, token: step.nodes[n].token, source: step.nodes[n].source });
+  const told = (how, n) => {
+    const { token, source } = step.nodes[n];
+    const others = (proposal(step, n)?.levels ?? []).map(({ level }) => `level${level}`);
+    return { how, token, source, others: others.filter((level) => level !== source) };
+  };
   const { state } = picture.nodes[focus];
   if (at !== focus) return told(state, focus);
   const next = step.nodes.findIndex((n, i) => n.parent === at && picture.nodes[i].state === "accepted");

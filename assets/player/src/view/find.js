@@ -7,7 +7,8 @@ const GLASS = "M7,2a5,5 0 1 0 0.01,0z M10.8,10.8L15.5,15.5";
 export class Find {
   constructor(player) {
     this.player = player;
-    this.found = [];
+    this.all = [];
+    this.found = []; // what the arrows go to: all, or only where it was written
     this.open = false;
     this.input = h("input", { type: "search", autocomplete: "off", spellcheck: "false" });
     this.said = h("span", { class: "found", role: "status" });
@@ -18,7 +19,8 @@ export class Find {
     );
     const go = (by, sign) => h("button", { type: "button", class: "hop", onclick: () => this.go(by) }, sign);
     this.goes = [go(-1, "◂"), go(1, "▸")];
-    this.element = h("div", { class: "find", role: "search", hidden: true }, this.input, this.goes, this.said);
+    this.only = h("button", { type: "button", class: "only", "aria-pressed": "false", onclick: () => this.#keep() });
+    this.element = h("div", { class: "find", role: "search", hidden: true }, this.input, this.goes, this.only, this.said);
     this.input.addEventListener("input", () => this.#search());
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.go(event.shiftKey ? -1 : 1);
@@ -36,6 +38,7 @@ export class Find {
     this.button.title = `${name} (F)`;
     this.input.setAttribute("aria-label", name);
     this.input.placeholder = strings.say("player.find.hint");
+    text(this.only, strings.say("player.find.only"));
     for (const [k, key] of ["back", "next"].entries()) this.goes[k].setAttribute("aria-label", strings.say(`player.find.${key}`));
     this.#search();
   }
@@ -53,8 +56,19 @@ export class Find {
     else this.player.element.focus({ preventScroll: true });
   }
 
+  /** Leave out the steps that only guessed it, or take them in again. */
+  #keep() {
+    this.only.setAttribute("aria-pressed", String(!this.#written));
+    this.#search();
+  }
+
+  get #written() {
+    return this.only.getAttribute("aria-pressed") === "true";
+  }
+
   #search() {
-    this.found = this.open ? findToken(this.player.model, this.input.value) : [];
+    this.all = this.open ? findToken(this.player.model, this.input.value) : [];
+    this.found = this.#written ? this.all.filter((f) => f.kind === "written") : this.all;
     this.player.transport.overview.mark(this.found.map((f) => f.step));
     this.#tell(null);
   }
@@ -74,16 +88,16 @@ export class Find {
   /** How often it was found; or which of these places is shown. */
   #tell(at) {
     const { strings } = this.player;
-    const { found } = this;
+    const { all, found } = this;
     const asked = this.open && this.input.value.trim() !== "";
-    const wrote = found.filter((f) => f.kind === "written").length;
+    const wrote = all.filter((f) => f.kind === "written").length;
     const words = !asked
       ? ""
-      : !found.length
+      : !all.length
         ? strings.say("player.find.none")
         : at
           ? strings.say(`player.find.${at.step < 0 ? "first" : at.kind}`, { k: found.indexOf(at) + 1, of: found.length, step: at.step + 1 })
-          : strings.say("player.find.all", { wrote: strings.num(wrote), guessed: strings.num(found.length - wrote) });
+          : strings.say("player.find.all", { wrote: strings.num(wrote), guessed: strings.num(all.length - wrote) });
     text(this.said, words);
     for (const go of this.goes) go.disabled = !found.length;
   }

@@ -96,7 +96,10 @@ export class Memory {
     const badge = this.player.strings.say(`player.badge.${came.source}`);
     const params = { source: [badge, ", ", { source: came.source }] };
     params[came.how === "next" ? "next" : "node"] = { token: came.token };
-    return h("p", { class: "came" }, this.say(`came.${came.how}`, params));
+    const { strings } = this.player;
+    const levels = came.others.map((name) => strings.say(`player.badge.${name}`)).join(", ");
+    const also = levels ? [" ", ...this.say("came.also", { levels })] : null;
+    return h("p", { class: "came" }, this.say(`came.${came.how}`, params), also);
   }
 
   /** What the model wanted here, and what memory knew of it. */

@@ -59,22 +59,23 @@ export class Transport {
   refresh() {
     const { strings, player } = { strings: this.player.strings, player: this.player };
     const name = (key) => strings.say(`player.button.${key}`);
-    const button = (key, sign, act, keys) =>
+    // Where there is no room for words, "✗ ▸" still says that it goes to the next one.
+    const button = (key, signs, act, keys) =>
       h(
         "button",
         { type: "button", "data-act": key, title: `${name(key)} (${keys})`, onclick: act },
-        icon(sign),
+        signs.map(icon),
         h("span", { class: "word" }, name(key)),
       );
     const kept = this.#focusedAct();
     put(
       this.buttons,
-      button("step_back", "back2", () => player.stepBy(-1), "Shift+←"),
-      button("event_back", "back", () => player.eventBy(-1), "←"),
-      button("event_next", "on", () => player.eventBy(1), "→"),
-      button("step_next", "on2", () => player.stepBy(1), "Shift+→"),
-      button("next_miss", "cross", () => player.next("miss"), "R"),
-      button("next_full", "check", () => player.next("full"), "A"),
+      button("step_back", ["back2"], () => player.stepBy(-1), "Shift+←"),
+      button("event_back", ["back"], () => player.eventBy(-1), "←"),
+      button("event_next", ["on"], () => player.eventBy(1), "→"),
+      button("step_next", ["on2"], () => player.stepBy(1), "Shift+→"),
+      button("next_miss", ["cross", "on"], () => player.next("miss"), "R"),
+      button("next_full", ["check", "on"], () => player.next("full"), "A"),
     );
     this.speed = h(
       "select",

@@ -1,4 +1,5 @@
 // The painter of the stage: the draft tree of one step as SVG, built once per step.
+import { proposal } from "../facts.js";
 import { plain } from "../text.js";
 import { Branches } from "./branches.js";
 import { Chips } from "./chip.js";
@@ -143,6 +144,7 @@ export class Tree {
           ? strings.say("player.tip_source", { source: strings.say(source) })
           : node.source,
       );
+      lines.push(...this.#proposed(item.id));
       if (node.score !== null)
         lines.push(strings.say("player.tip_score", { score: strings.prob(node.score) }));
       if (node.logp !== null && !["drafted", "hidden"].includes(scene?.state))
@@ -150,6 +152,23 @@ export class Tree {
     }
     lines.push(strings.say("player.token_id", { id: node.token }));
     return lines;
+  }
+
+  /** Which levels of memory had a guess, with their weights, and what they say together. */
+  #proposed(id) {
+    const { strings, model, scene } = this.player;
+    const step = model.decoder.steps[scene.place.step];
+    const found = step && proposal(step, id);
+    if (!found) return [];
+    const share = strings.num(found.share, 2);
+    const lines = found.levels.map(({ level, weight, p }) =>
+      strings.say("player.tip_level", {
+        level: strings.say(`player.badge.level${level}`),
+        weight: strings.num(weight, 2),
+        p: strings.prob(p),
+      }),
+    );
+    return [...lines, strings.say("player.tip_share", { share })];
   }
 
   update(scene) {
