@@ -95,7 +95,7 @@ class PageSuite:
             save(file, long.trace.events)
             page_visit.arrive(fresh, address)
             loaded = page_visit.upload(fresh, file, len(long.trace.events))
-            fresh.page.wait_for_load_state("networkidle")
+            fresh.quiet()
             return {
                 "name": long.name,
                 "steps": long.steps,

@@ -25,6 +25,17 @@ VIEWPORT = {"width": 1280, "height": 720}
 # What a seek makes the browser do on its main thread; the rest of a task is neither.
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 COUNTS = ("LayoutCount", "RecalcStyleCount")
+# Nothing came for a second and a half. Playwright's "networkidle" does not do: a stream stays open.
+QUIET = """() => new Promise((done) => {
+  const end = () => { watch.disconnect(); done(); };
+  let timer = setTimeout(end, 1500);
+  const watch = new PerformanceObserver(() => {
+    clearTimeout(timer);
+    timer = setTimeout(end, 1500);
+  });
+  watch.observe({ type: "resource" });
+  setTimeout(end, 60000);
+})"""
 
 
 @contextmanager
@@ -65,6 +76,10 @@ class Tab:
         """
         told = self.devtools.send("Performance.getMetrics")["metrics"]
         return {each["name"]: float(each["value"]) for each in told}
+
+    def quiet(self) -> None:
+        """Wait until the page has fetched all that it still wanted, a minute at most."""
+        self.page.evaluate(QUIET)
 
     def settled(self) -> dict[str, float]:
         """The same after everything that nobody uses any more was dropped."""

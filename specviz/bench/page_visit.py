@@ -134,7 +134,7 @@ def heap(tab: Tab, names: list[str], few: int, many: int) -> dict[str, Any]:
         tab.page.wait_for_function(f"(run) => {FACE}.state().run === run", arg=f"example-{name}")
         tab.ask(SWEEP, [sweep(40, REPLAY_FRAMES), FACE])
         if number in (few, many):
-            tab.page.wait_for_load_state("networkidle")
+            tab.quiet()
             told[number] = tab.settled()
     return {
         "replays": [few, many],
