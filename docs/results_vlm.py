@@ -75,7 +75,7 @@ def same_tokens(found: Mapping[str, Any]) -> str:
 
 
 def over_generate(found: Mapping[str, Any]) -> str:
-    """How RECAP compares with ``generate`` where that is faster than our plain loop, in sentences."""
+    """How RECAP compares with ``generate`` where that is faster than our plain loop."""
     told = []
     for name in found["sets"]:
         rows = {r["name"]: r["tokens_per_s"] for r in rows_of(found, name)}
@@ -86,8 +86,8 @@ def over_generate(found: Mapping[str, Any]) -> str:
     if not told:
         return ""
     return (
-        "Here transformers' `generate` is faster than our plain loop, which pays in passes over one "
-        "row for weights that are packed for several, so it is the harder thing to beat: "
+        "Here transformers' `generate` is faster than our plain loop, which pays in passes over "
+        "one row for weights that are packed for several, so it is the harder thing to beat: "
         f"{'; '.join(told)}.\n"
     )
 

@@ -135,7 +135,8 @@ def test_a_generate_that_is_faster_than_our_plain_loop_is_what_has_to_be_beaten(
     found["rows"] += [row("template", "generate", 25.0, 1.25), row("off", "generate", 19.0, 0.95)]
     told = results.over_generate(found)
     assert told.endswith(
-        ": held-out pictures of the generator 1.25x, over it RECAP with the memory of others 1.92x.\n"
+        ": held-out pictures of the generator 1.25x, "
+        "over it RECAP with the memory of others 1.92x.\n"
     )
     assert told in results.page([found])
 
