@@ -86,8 +86,8 @@ def over_generate(found: Mapping[str, Any]) -> str:
     if not told:
         return ""
     return (
-        "Here transformers' `generate` is faster than our plain loop, which pays in passes over "
-        "one row for weights that are packed for several, so it is the harder thing to beat: "
+        "Here transformers' `generate` is faster than our plain loop, so it is the harder thing to "
+        "beat: "
         f"{'; '.join(told)}.\n"
     )
 

@@ -117,8 +117,9 @@ function guess(step, node, picture) {
 }
 
 /**
- * Who proposed what is looked at: {how, token, source, others}. `others`: levels that had it too; `how`: "next" (the guess that was accepted
- * behind `at`), "self", "refused" or "passed" (the guess in focus); null where nobody did.
+ * Who proposed what is looked at: {how, token, source, others}. `how`: "next" (the guess that was
+ * accepted behind `at`), "self", "refused" or "passed" (the guess in focus); `others`: levels that
+ * had it too. null where nobody did.
  */
 function came(step, focus, at, picture) {
   const told = (how, n) => {
