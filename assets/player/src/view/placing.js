@@ -30,8 +30,8 @@ export class Placing {
       const font = this.chips.font;
       // Many rows stand closer, and so do all on a low stage: a tree seen whole tells more.
       const dense = tree.nodes.length > MANY || (tree.nodes.length > 8 && size.height < LOW);
-      let straight = tree.nodes.length > MANY;
       const stage = {
+        straight: tree.nodes.length > MANY,
         width: size.width - 2 * PAD,
         height: size.height - 2 * PAD,
         font,
@@ -43,7 +43,7 @@ export class Placing {
       };
       const place = (k, tight = false, lines = phone) => {
         const items = this.chips.items(tree, k, tight ? 8 : null);
-        const room = { ...stage, straight, gap: tight ? 1.2 : 2.2, down: lines };
+        const room = { ...stage, gap: tight ? 1.2 : 2.2, down: lines };
         const made = { ...layout(items, new Set([...tree.walk, -1]), room), items, lines, dense };
         made.story = story(tree, made.boxes);
         // However large the tree: where it came from and where it went are seen at once.
@@ -59,13 +59,6 @@ export class Placing {
         return made;
       };
       found = place(1);
-      // A walk down a high tree keeps to one row before its type gets small.
-      if (!phone && !straight && found.scale < (0.99 * stage.least) / font) {
-        straight = true;
-        const row = place(1);
-        straight = row.scale > found.scale;
-        if (straight) found = row;
-      }
       // A long accepted path gets short labels before it gets small type.
       const tight = !phone && found.scale < (0.99 * stage.least) / font;
       let lines = phone;
