@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -17,7 +17,7 @@ from specviz.gallery import Example
 from specviz.models.base import InputError
 from specviz.trace import Progress, Trace
 from specviz.tracefile import save
-from specviz.ui import launch_options
+from specviz.ui import build, launch_options
 from specviz.ui.examples import Toy, examples
 from specviz.ui.form import build_form, control, whole
 from specviz.ui.inspect import Inspect
@@ -207,3 +207,17 @@ def test_building_the_page_loads_no_torch_and_publishes_two_endpoints() -> None:
     assert done.stdout == "generate,clear_memory"
     assert launch_options()["max_file_size"] == "32mb"
     assert "allowed_paths" not in launch_options()
+
+
+def foreign(value: Any, at: str = "page") -> list[str]:
+    """Where something stands in it that is neither plain data nor a function."""
+    if isinstance(value, dict):
+        return [w for key, each in value.items() for w in foreign(each, f"{at}.{key}")]
+    if isinstance(value, (list, tuple)):
+        return [w for i, each in enumerate(value) for w in foreign(each, f"{at}[{i}]")]
+    plain = value is None or isinstance(value, (str, int, float, FunctionType))
+    return [] if plain else [f"{at} is a {type(value).__name__}"]
+
+
+def test_the_description_that_gradio_copies_for_every_visitor_leads_to_nothing_larger() -> None:
+    assert foreign(build().config) == []

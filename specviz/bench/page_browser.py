@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from specviz.models.base import Unsupported
@@ -25,17 +27,10 @@ VIEWPORT = {"width": 1280, "height": 720}
 # What a seek makes the browser do on its main thread; the rest of a task is neither.
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 COUNTS = ("LayoutCount", "RecalcStyleCount")
-# Nothing came for a second and a half. Playwright's "networkidle" does not do: a stream stays open.
-QUIET = """() => new Promise((done) => {
-  const end = () => { watch.disconnect(); done(); };
-  let timer = setTimeout(end, 1500);
-  const watch = new PerformanceObserver(() => {
-    clearTimeout(timer);
-    timer = setTimeout(end, 1500);
-  });
-  watch.observe({ type: "resource" });
-  setTimeout(end, 60000);
-})"""
+# So many turns of a tenth of a second, of the page's own clock: a busy page takes longer over them.
+TURN, TURNS = "() => new Promise((done) => setTimeout(done, 100))", 15
+QUIET_LIMIT = 60  # seconds
+NETWORK = ("request", "response", "requestfinished", "requestfailed")
 
 
 @contextmanager
@@ -68,6 +63,19 @@ class Tab:
     page: Page
     context: BrowserContext
     devtools: CDPSession
+    news: list[str] = field(default_factory=list)  # of its requests, since they were looked at
+    unanswered: set[Any] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for event in NETWORK:
+            self.page.on(event, partial(self._hear, event))  # type: ignore[call-overload]
+
+    def _hear(self, event: str, about: Any) -> None:
+        self.news.append(event)
+        if event == "request":
+            self.unanswered.add(about)
+        else:
+            self.unanswered.discard(about.request if event == "response" else about)
 
     def accounts(self) -> dict[str, float]:
         """What the browser has counted since the page began.
@@ -78,11 +86,19 @@ class Tab:
         return {each["name"]: float(each["value"]) for each in told}
 
     def quiet(self) -> None:
-        """Wait until the page has fetched all that it still wanted, a minute at most."""
-        self.page.evaluate(QUIET)
+        """Wait until every request has its answer and no other comes; a minute at most.
+
+        Playwright's "networkidle" does not do: Gradio keeps a stream open.
+        """
+        end = time.monotonic() + QUIET_LIMIT
+        turns = 0
+        while turns < TURNS and time.monotonic() < end:
+            self.news.clear()
+            self.page.evaluate(TURN)
+            turns = 0 if self.news or self.unanswered else turns + 1
 
     def settled(self) -> dict[str, float]:
-        """The same after everything that nobody uses any more was dropped."""
+        """``accounts`` after everything that nobody uses any more was dropped."""
         for _ in range(2):  # what the first run frees may hold on to more
             self.devtools.send("HeapProfiler.collectGarbage")
         return self.accounts()

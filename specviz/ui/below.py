@@ -16,6 +16,7 @@ from specviz.ui.lengths import lengths_tab
 from specviz.ui.lessons import lesson_cards
 from specviz.ui.panes import Pane, inspect_tabs
 from specviz.ui.pictures import sample_row
+from specviz.ui.plots import plots
 from specviz.ui.whatif_tab import Tab, build_tab
 from specviz.views.charts import CHARTS
 from specviz.views.kinds import KINDS
@@ -74,30 +75,17 @@ def build_below(answers: Answers, inspect: Inspect, lang: str) -> Below:
     gr.Markdown(text("ui.download.about", lang), elem_classes="sv-chart-note")
     with gr.Tabs():
         with gr.Tab(text("ui.tab.charts", lang)):
-            plots = _plots(list(CHARTS), lang)
+            charts = plots(list(CHARTS), lang)
             kinds = []
-            for kind, (_, charts) in KINDS.items():
+            for kind, (_, names) in KINDS.items():
                 with gr.Column(visible=False, elem_id=f"charts-{kind}") as column:
-                    plots += _plots(list(charts), lang)
+                    charts += plots(list(names), lang)
                 kinds.append(column)
         panes = inspect_tabs(inspect)
         with gr.Tab(text("ui.tab.whatif", lang), elem_id="whatif-tab"):
             whatif = build_tab(lang)
-        depths_tab(_plots, lang)
-        lengths_tab(_plots, lang)
+        depths_tab(lang)
+        lengths_tab(lang)
         with gr.Tab(text("ui.tab.card", lang)):
             card = facts_list(elem_id="card")
-    return Below(cards, tries, plots, kinds, panes, card, files, whatif)
-
-
-def _plots(names: list[str], lang: str) -> list[gr.Plot]:
-    """Two charts a row, under their titles."""
-    plots = []
-    for row in (names[i : i + 2] for i in range(0, len(names), 2)):
-        with gr.Row():
-            for name in row:
-                with gr.Column(min_width=300):
-                    gr.Markdown(text(f"ui.chart.{name}", lang), elem_classes="sv-section")
-                    plots.append(gr.Plot(show_label=False, elem_id=f"chart-{name}"))
-                    gr.Markdown(text(f"ui.chart.{name}.about", lang), elem_classes="sv-chart-note")
-    return plots
+    return Below(cards, tries, charts, kinds, panes, card, files, whatif)

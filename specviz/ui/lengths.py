@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.catalog import sentence, text
+from specviz.ui.plots import plots
 from specviz.views import lengths
 from specviz.views.style import localized
 
@@ -33,11 +34,8 @@ def measured() -> Mapping[str, Any] | None:
     return found
 
 
-def lengths_tab(plots: Callable[[list[str], str], list[gr.Plot]], lang: str) -> None:
-    """Charts that are drawn when the tab is opened; no tab where there is nothing to draw.
-
-    ``plots`` puts up places for charts of these names.
-    """
+def lengths_tab(lang: str) -> None:
+    """Charts that are drawn when the tab is opened; no tab where there is nothing to draw."""
     found = measured()
     if found is None:
         return

@@ -26,6 +26,7 @@ from specviz.ui.inspect import Inspect
 from specviz.ui.languages import language_links, speak
 from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import wire_panes
+from specviz.ui.plots import LET_GO
 from specviz.ui.talk import GoOn
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif_picture import FIRST_BLANK
@@ -121,7 +122,9 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
     """The page of one language, put into the blocks that are open now."""
     desk, recorded = made.desk, made.recorded
     answers = Answers(desk, lang)
-    visit = gr.State(Visit(), delete_callback=desk.forget)
+    # Gradio copies the description of a page for everyone who comes: of a bound method, all that it
+    # is bound to.
+    visit = gr.State(Visit(), delete_callback=lambda gone: desk.forget(gone))
     with gr.Sidebar(width=300, open=False, elem_id="controls"):
         controls = _controls(lang, made.door)
     actions = Actions(desk, recorded, made.door.decode, controls.form, lang)
@@ -133,6 +136,7 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
         inspect = Inspect(desk, recorded, lang)
         below = build_below(answers, inspect, lang)
     page.load(None, js=speak(lang), **AT_ONCE)
+    page.load(None, js=LET_GO, **AT_ONCE)
 
     shown = [player, below.gallery, below.takeaway, status]
     summaries = {

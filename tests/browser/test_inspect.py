@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from specviz.trace import Trace
 from specviz.tracefile import load, save
 from specviz.views import candidates, inspector, memory_table, rejects, report, report_words
 
+from .patience import PATIENCE
 from .visitor import STATE, Enter, Visitor
 
 TEA = Path(__file__).parents[2] / "examples" / "tea.jsonl.gz"
@@ -37,6 +39,24 @@ def hand_in(visitor: Visitor, button: str, *files: Path) -> None:
     with visitor.page.expect_file_chooser() as chooser:
         visitor.page.click(button)
     chooser.value.set_files(files)
+
+
+def show_step(visitor: Visitor, table: str, column: int, step: int) -> None:
+    """Choose the first row by a cell of it, and show its step in the player.
+
+    A table that is filled anew just then loses what was chosen in it, so it is chosen again.
+    """
+    cell = visitor.page.locator(f"{table} [role=gridcell]:visible").nth(column)
+    button = visitor.page.get_by_role("button", name=f"Show step {step} in the player")
+    for patience in (5, 10, 20, PATIENCE):
+        cell.click()
+        try:
+            button.wait_for(timeout=1000 * patience)
+            break
+        except TimeoutError:
+            continue
+    button.click()
+    visitor.wait(f"{step} === {state_step()}")
 
 
 @pytest.fixture
@@ -86,10 +106,7 @@ def test_refused_guesses_are_filtered_sorted_and_shown_in_the_player(
         return bool(shown) and shown == wanted[: len(shown)]
 
     visitor.until(sorted_rows, True)
-    page.locator("#rejects [role=gridcell]:visible").nth(1).click()
-    button = page.get_by_role("button", name=f"Show step {steps[0]} in the player")
-    button.click()
-    visitor.wait(f"{steps[0]} === {state_step()}")
+    show_step(visitor, "#rejects", 1, steps[0])
 
 
 def state_step() -> str:
@@ -131,10 +148,7 @@ def test_the_memory_shows_the_rows_that_refused_branches_wrote(
 
     visitor.until(first_rows, True)
     # The column of the steps in which a row was asked leads to the first of those.
-    visitor.page.locator("#memory-rows [role=gridcell]:visible").nth(9).click()
-    step = rows[0].uses[0].step + 1
-    visitor.page.get_by_role("button", name=f"Show step {step} in the player").click()
-    visitor.wait(f"{step} === {state_step()}")
+    show_step(visitor, "#memory-rows", 9, rows[0].uses[0].step + 1)
 
 
 def test_the_report_counts_the_recorded_runs_and_own_files(

@@ -26,7 +26,7 @@ ACTIVE = """() => {
 
 OUTLINE = [
     "␣every, last token so far",
-    ">␣night, accepted, the drafter head, "
+    ">␣night, accepted, the drafter head, score, the "
     "drafter's estimate that the branch is right up to here: 0.90",
     ">>., the model's own next token",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from specviz.bench.page_browser import Tab
-
 from .visitor import STATE, Visitor
 
 OPENING = "document.querySelector('#player').dataset.opening"
@@ -89,18 +87,3 @@ def test_the_list_of_models_marks_what_they_can_do(visitor: Visitor) -> None:
     assert said.startswith(("Processor: ", "This machine has a GPU: "))
     assert visitor.page.locator("#quota").is_hidden()
     assert visitor.page.locator("#duplicate").count() == 0
-
-
-def test_a_measurement_waits_until_nothing_comes_though_a_stream_stays_open(visitor: Visitor) -> None:
-    page = visitor.page
-    page.evaluate(
-        """() => {
-          window.asked = 0;
-          const ask = setInterval(() => {
-            fetch(`/config?${asked}`);
-            if (++asked === 5) clearInterval(ask);
-          }, 600);
-        }"""
-    )
-    Tab(page, page.context, page.context.new_cdp_session(page)).quiet()
-    assert page.evaluate("asked") == 5

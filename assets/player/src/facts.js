@@ -118,7 +118,7 @@ function guess(step, node, picture) {
 
 /**
  * Who proposed what is looked at: {how, token, source, others}. `how`: "next" (the guess that was
- * accepted behind `at`), "self", "refused" or "passed" (the guess in focus); `others`: levels that
+ * accepted behind `at`), "own", "refused" or "passed" (the guess in focus); `others`: levels that
  * had it too. null where nobody did.
  */
 function came(step, focus, at, picture) {
@@ -131,7 +131,7 @@ function came(step, focus, at, picture) {
   if (at !== focus) return told(state, focus);
   const next = step.nodes.findIndex((n, i) => n.parent === at && picture.nodes[i].state === "accepted");
   if (next > 0) return told("next", next);
-  return focus > 0 ? told("self", focus) : null;
+  return focus > 0 ? told("own", focus) : null;
 }
 
 /** What memory answered behind node `at`. */
