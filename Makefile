@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 HOST ?= 127.0.0.1
 PORT ?= 7860
+# How many tests run at a time; those of the page run one by one, since they wait for a browser.
+JOBS ?= 2
 # An explicit browser for the page's tests; by default the first one found on the PATH.
 CHROMIUM ?=
 
@@ -36,7 +38,8 @@ demo: $(VENV)/.run
 	GRADIO_SERVER_NAME=$(HOST) GRADIO_SERVER_PORT=$(PORT) $(PY) app.py
 
 test: $(VENV)/.dev chromium
-	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q
+	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q -n $(JOBS) --dist loadfile --ignore tests/browser --durations 10
+	CHROMIUM="$(CHROMIUM)" $(PY) -m pytest -q tests/browser --durations 10
 
 check: $(VENV)/.dev
 	$(PY) -m ruff check .
