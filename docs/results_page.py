@@ -132,6 +132,9 @@ def body(found: Mapping[str, Any]) -> list[str]:
         "away. Milliseconds are those that the page's main thread had a core for. A frame is late "
         "when more than 25 ms lie between it and the one before.\n",
         traces(found),
+        "A bare page that changes its one colour with every frame, in the same browser: "
+        f"{percent(found['bare']['late'], 1)} late frames, {found['bare']['gap']['median']:.1f} ms "
+        f"between two of them (median), {found['bare']['gap']['p95']:.1f} ms (95 %).\n",
         "## What stays in memory\n", kept(found),
     ]  # fmt: skip
 

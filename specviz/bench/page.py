@@ -61,6 +61,8 @@ class PageSuite:
                 for i, trace in enumerate(traces):
                     yield Stage("page_seeks", "", 2 + i, total)
                     told.append(self._trace(browser, address, trace))
+                with tab(browser) as bare:
+                    frames = page_seeks.scrub(bare, self.frames, self.frames, page_seeks.BARE)
                 yield Stage("page_heap", "", total - 2, total)
                 with tab(browser) as fresh:
                     page_visit.arrive(fresh, address)
@@ -76,6 +78,7 @@ class PageSuite:
             "first": first,
             "payload": sent,
             "traces": told,
+            "bare": frames,
             "heap": heap,
             "server": kept,
             "recording": recording,

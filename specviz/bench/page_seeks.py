@@ -12,6 +12,8 @@ from typing import Any
 from specviz.bench.page_browser import Tab, spent
 
 FACE = "[...document.querySelectorAll('#player *')].find((e) => e.specviz)?.specviz"
+# In its place on a bare page, to learn what frames cost this browser whatever is drawn in them.
+BARE = "({seekStep: (n) => (document.body.style.background = n % 2 ? '#0072b2' : '#fff')})"
 FRAME = 1000 / 60  # milliseconds
 LATE = 1.5 * FRAME  # a frame after that long means that one was missed
 WARM_UP = 12
