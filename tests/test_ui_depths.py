@@ -9,7 +9,6 @@ import gradio as gr
 import pytest
 
 from specviz.ui import depths
-from specviz.ui.below import _plots
 from tests.views.test_depths import FOUND
 
 ABOUT = {"conditions": {"model": "tiny-raven", "machine": "a machine"}, "depth": 32}
@@ -26,7 +25,7 @@ def test_charts_are_drawn_when_the_tab_is_opened(
     path.write_text(json.dumps({**FOUND, **ABOUT}))
     monkeypatch.setattr(depths, "MEASURED", path)
     with gr.Blocks() as page, gr.Tabs():
-        depths.depths_tab(_plots, "en")
+        depths.depths_tab("en")
     assert tabs(page) == ["Depth"]
     said = [b.value for b in page.blocks.values() if isinstance(b, gr.Markdown)]
     assert "tiny-raven, 32 iterations, a machine" in str(said[0])
@@ -46,5 +45,5 @@ def test_there_is_no_tab_before_anything_was_measured(
 ) -> None:
     monkeypatch.setattr(depths, "MEASURED", tmp_path / "none.json")
     with gr.Blocks() as page, gr.Tabs():
-        depths.depths_tab(_plots, "en")
+        depths.depths_tab("en")
     assert tabs(page) == []

@@ -9,7 +9,6 @@ import gradio as gr
 import pytest
 
 from specviz.ui import lengths
-from specviz.ui.below import _plots
 from tests.window_figures import FOUND
 
 
@@ -24,7 +23,7 @@ def test_charts_are_drawn_when_the_tab_is_opened(
     path.write_text(json.dumps(FOUND))
     monkeypatch.setattr(lengths, "MEASURED", path)
     with gr.Blocks() as page, gr.Tabs():
-        lengths.lengths_tab(_plots, "en")
+        lengths.lengths_tab("en")
     assert tabs(page) == ["Length"]
     said = str(next(b.value for b in page.blocks.values() if isinstance(b, gr.Markdown)))
     assert "tiny with the head tiny-head, trained for 256 positions, a machine" in said
@@ -44,5 +43,5 @@ def test_there_is_no_tab_before_anything_was_measured(
 ) -> None:
     monkeypatch.setattr(lengths, "MEASURED", tmp_path / "none.json")
     with gr.Blocks() as page, gr.Tabs():
-        lengths.lengths_tab(_plots, "en")
+        lengths.lengths_tab("en")
     assert tabs(page) == []

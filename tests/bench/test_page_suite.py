@@ -142,6 +142,7 @@ def figures() -> dict[str, Any]:
             {"name": "500 steps", **trace}, {"name": "document", **trace, "context": 6904,
                                              "seek": slow},
         ],
+        "bare": {"frames": 600, "late": 0.125, "gap": {"median": 16.7, "p95": 33.3, "most": 50.0}},
         "heap": {"replays": [2, 20], "bytes": [40_000_000, 42_000_000], "nodes": [9, 9],
                  "listeners": [4, 4]},
         "server": {"runs": 40, "before": 500_000_000, "after": 550_000_000, "same": True},
@@ -158,7 +159,9 @@ def test_the_page_says_which_aims_were_reached(results: ModuleType) -> None:
         "| **missed** |",
         "| memory of the server after 40 more runs | below 5 % | 10.0 % | **missed** |",
     ]
-    assert "| heap of the page | 40.0 MB | 42.0 MB |" in results.page([figures()])
+    page = results.page([figures()])
+    assert "12.5 % late frames, 16.7 ms between two of them (median), 33.3 ms (95 %)" in page
+    assert "| heap of the page | 40.0 MB | 42.0 MB |" in page
 
 
 def test_the_committed_page_is_what_the_committed_figures_say(results: ModuleType) -> None:
