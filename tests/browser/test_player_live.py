@@ -108,7 +108,7 @@ def test_every_beginning_of_a_run_can_be_drawn(show: Callable[..., Page]) -> Non
         "No run yet",
         "Before the first step",
         "Before the first step",
-        "Step 1: what was guessed, what the model kept",
+        "Step 1: guessed, then checked",
     ]
     assert "same text" in page.locator(".head .badge").inner_text()
 

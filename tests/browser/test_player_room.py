@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from player_traces import PIECES, bundle, hostile_trace, random_trace, step
@@ -11,9 +12,12 @@ from playwright.sync_api import Page
 
 from specviz import metrics
 from specviz.trace import Trace
+from specviz.tracefile import load
 
 from .exported import wait
 from .patience import until
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.mark.parametrize("nodes", [8, 24, 96])
@@ -177,3 +181,21 @@ def test_the_controls_are_in_view_on_a_small_screen(
     )
     assert len(small) > 20
     assert min(small) >= (12 if projector else 9) - 0.05
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_the_stage_keeps_its_size_from_step_to_step(show: Callable[..., Page], lang: str) -> None:
+    trace = load(EXAMPLES / "tea.jsonl.gz")
+    page = show(trace, lang=lang)
+    sizes = page.evaluate(
+        """() => {
+          const seen = new Set(), { clientWidth, clientHeight } = root.querySelector('.stage');
+          for (let step = 0; it.seekStep(step), it.state().step === step; step++) {
+            const { clientWidth, clientHeight } = root.querySelector('.stage');
+            seen.add(`${clientWidth} x ${clientHeight}`);
+          }
+          return [seen.size, clientWidth > 0 && clientHeight > 0, it.state().step];
+        }"""
+    )
+    run = trace.run("decoder")
+    assert run is not None and sizes == [1, True, len(run.steps) - 1]

@@ -285,22 +285,34 @@ export class Text {
   }
 
   #places() {
-    this.view = this.box.clientHeight;
-    const { lineHeight, paddingBottom } = getComputedStyle(this.flow);
-    this.at = this.box.scrollTop;
+    const { lineHeight } = getComputedStyle(this.flow);
     // A token that wraps ends on the line after the one it begins on.
     const tall = this.spans.map((span) => span.offsetHeight);
     const line = Math.min(...tall);
     // Contained layout makes the flow what the places of its tokens count from.
     const above = this.spans[0]?.offsetParent === this.flow ? this.flow.offsetTop : 0;
     this.lead = Math.max(0, (Number.parseFloat(lineHeight) - line) / 2);
-    this.most = this.box.scrollHeight - this.view - Number.parseFloat(paddingBottom);
+    this.#room();
     return this.spans.map((span, i) => above + span.offsetTop + tall[i] - line);
   }
 
-  /** The places of tokens are measured anew: another width, or more text. */
+  /** How much of the text the box shows, and how far it can be scrolled. */
+  #room() {
+    this.view = this.box.clientHeight;
+    this.at = this.box.scrollTop;
+    const below = Number.parseFloat(getComputedStyle(this.flow).paddingBottom);
+    this.most = this.box.scrollHeight - this.view - below;
+  }
+
+  /** The box has another size: where its text breaks as before, its tokens stand where they stood. */
   resize() {
-    this.tops = null;
+    const size = `${this.box.clientWidth}|${this.box.clientHeight}`;
+    const breaks = `${this.box.clientWidth}|${this.flow.offsetHeight}`;
+    if (size === this.size && breaks === this.breaks) return;
+    if (breaks !== this.breaks) this.tops = null;
+    else if (this.tops) this.#room();
+    this.size = size;
+    this.breaks = breaks;
     this.moved = true;
     this.follow();
   }
