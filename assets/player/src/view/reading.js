@@ -9,6 +9,7 @@ export function readable(player, view, lines) {
     player.tooltip.hide(span);
   };
   const enter = (i) => {
+    view.settle(); // nothing that is hidden takes the focus
     const span = view.spans[i];
     const words = lines(i);
     // Only while it is looked at: the answer itself is heard as plain text.

@@ -1,5 +1,6 @@
 // The answer so far. Every token is laid out once; a seek only shows or hides, so nothing reflows.
 // Tokens stand in bunches: a far seek hides bunches, and single tokens only where the text ends.
+// Bunches out of sight follow once the player has come to rest.
 import { dependence, instead, probeAt, tally } from "../pictures.js";
 import { plain, unitPieces } from "../text.js";
 import { askedNodes, otherwise } from "./asked.js";
@@ -11,6 +12,9 @@ import { sentence } from "./say.js";
 export const SOURCES = ["level3", "level2", "level1", "copy", "lookup", "static", "wave", "das", "head"];
 
 const BUNCH = 64; // tokens
+const REST = 250; // ms
+const LINE = 40; // px and more
+const PART = 8; // bunches, which take a few ms
 
 /** Visible where it matters: whitespace alone in its token, at its end, or more than one blank. */
 function matters(found, k) {
@@ -59,7 +63,7 @@ export class Text {
     this.marked = [];
     this.at = 0;
     readable(player, this, (i) => this.#about(i));
-    this.box.addEventListener("scroll", () => (this.at = this.box.scrollTop), { passive: true });
+    this.box.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.flow.addEventListener("pointerover", (e) => this.#tip(e));
     this.flow.addEventListener("pointerout", () => this.player.tooltip.hide());
     this.flow.addEventListener("click", (e) => {
@@ -136,17 +140,57 @@ export class Text {
       if (part.length) bunches[b].append(...part);
     }
     this.#reach(0, this.shown);
+    this.settle();
   }
 
-  /** Show the first `n` tokens where `was` are shown. */
+  /** Show the first `n` tokens where `was` are shown; bunches between them have to follow. */
   #reach(was, n) {
-    const { spans, bunches } = this;
-    const edge = Math.floor(n / BUNCH);
-    bunches.forEach((bunch, b) => bunch.classList.toggle("off", b > edge));
+    const { spans } = this;
+    this.edge = Math.floor(n / BUNCH);
     // Where the text ended and where it ends now; all other bunches are shown or hidden whole.
-    for (const b of new Set([Math.floor(was / BUNCH), edge]))
+    for (const b of new Set([Math.floor(was / BUNCH), this.edge])) {
       for (let i = b * BUNCH; i < Math.min((b + 1) * BUNCH, spans.length); i++)
-        spans[i].classList.toggle("off", b === edge && i >= n);
+        spans[i].classList.toggle("off", b === this.edge && i >= n);
+      this.#show(b, b);
+    }
+    this.#rest();
+  }
+
+  /** Show or hide bunches `from` to `to`, as far as there are any. */
+  #show(from, to) {
+    for (let b = Math.max(0, from); b <= Math.min(to, this.bunches.length - 1); b++)
+      this.bunches[b].classList.toggle("off", b > this.edge);
+  }
+
+  /** Show or hide what is in sight when the box is scrolled to `at`. */
+  #sight(at) {
+    const starts = this.bunches.map((_, b) => this.tops[b * BUNCH]);
+    const last = (y) => starts.findLastIndex((top) => top <= y);
+    this.#show(last(at - LINE), last(at + this.view + LINE));
+  }
+
+  /** All bunches follow, part by part, once nothing has moved for a while. */
+  #rest(from = 0) {
+    clearTimeout(this.later);
+    const next = () => {
+      this.#show(from, from + PART - 1);
+      this.later = 0;
+      if (from + PART < this.bunches.length) this.#rest(from + PART);
+    };
+    this.later = setTimeout(next, from ? 0 : REST);
+  }
+
+  /** All bunches follow at once. */
+  settle() {
+    clearTimeout(this.later);
+    this.later = 0;
+    this.#show(0, this.bunches.length - 1);
+  }
+
+  #scrolled() {
+    const byHand = Math.abs(this.box.scrollTop - this.at) > 1;
+    this.at = this.box.scrollTop;
+    if (byHand && this.later) this.settle();
   }
 
   #unit(unit) {
@@ -267,13 +311,18 @@ export class Text {
     if (!this.moved) return;
     this.moved = false;
     this.tops ??= this.#places();
-    const top = this.shown ? this.tops[this.shown - 1] : 0;
-    if (top >= this.at && top <= this.at + this.view - 40) return;
-    // As little as it takes, and one line more: what is left behind is what a reader looks back to.
-    const want = this.#line(top < this.at ? top - this.view * 0.6 : top - this.view + 70);
+    const want = this.#wanted(this.shown ? this.tops[this.shown - 1] : 0);
+    this.#sight(want);
     if (Math.abs(want - this.at) < 1) return;
     this.at = want;
     this.box.scrollTop = want;
+  }
+
+  /** Where to scroll so that the line at `top` is seen. */
+  #wanted(top) {
+    if (top >= this.at && top <= this.at + this.view - LINE) return this.at;
+    // As little as it takes, and one line more: what is left behind is what a reader looks back to.
+    return this.#line(top < this.at ? top - this.view * 0.6 : top - this.view + 70);
   }
 
   /** The first line that begins at `at` or below, or the last that fills the box: none is cut. */
