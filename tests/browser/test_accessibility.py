@@ -89,7 +89,7 @@ def test_the_form_and_its_states_have_no_serious_finding(enter: Enter, lang: str
     for fold in page.locator("#controls button.label-wrap:visible").all():
         fold.click()
     assert findings(page) == [], "the form"
-    visit.fill("slow", "A rhyme, please.", 60)
+    visit.fill("slow", "A rhyme, please.", 400)
     visit.run()
     page.wait_for_selector("#stop", state="visible")
     assert findings(page) == [], "running"
