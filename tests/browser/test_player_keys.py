@@ -143,6 +143,33 @@ def test_jumps_ask_too_before_they_reveal(show: Callable[..., Page]) -> None:
     assert main.inner_text() != question
 
 
+def test_the_overview_gives_no_answer_away_while_it_is_asked_for(show: Callable[..., Page]) -> None:
+    page = show(random_trace(8, 6, 4), start_step=0)
+    covered = """() => {
+      const bar = root.querySelector('.scrub').getBoundingClientRect();
+      const ahead = root.querySelector('.ahead').getBoundingClientRect();
+      const { opacity } = getComputedStyle(root.querySelector('.ahead'));
+      // Six steps on a bar with 8 px at its ends: from the middle between the columns on.
+      const slot = (bar.width - 16) / 6;
+      return [Math.round((ahead.left - bar.left - 8) / slot - 0.5), Number(opacity)];
+    }"""
+    focus(page)
+    press(page, "p", "Shift+ArrowRight")
+    assert state(page)["phase"] == "draft"
+    step = state(page)["step"]
+    assert page.evaluate(covered) == [step, 1], "the column of the step that asks is covered, too"
+    x, y = page.evaluate(
+        "() => { const b = root.querySelector('.scrub').getBoundingClientRect();"
+        " return [b.right - 9, b.y + b.height / 2]; }"
+    )
+    page.mouse.move(x, y)
+    assert page.evaluate("root.querySelector('.scrub').title") == ""
+    press(page, "Shift+ArrowRight")
+    assert page.evaluate(covered) == [step + 1, 1]
+    press(page, "p")
+    assert page.evaluate(covered) == [step + 1, 0.5]
+
+
 def test_reduced_motion_goes_in_whole_events(show: Callable[..., Page]) -> None:
     page = show(random_trace(8, 3, 4), start_step=0, reduced_motion="reduce")
     page.evaluate("states.length = 0; it.set('speed', '8'); it.play()")

@@ -199,3 +199,44 @@ def test_the_stage_keeps_its_size_from_step_to_step(show: Callable[..., Page], l
     )
     run = trace.run("decoder")
     assert run is not None and sizes == [1, True, len(run.steps) - 1]
+
+
+@pytest.mark.parametrize(("name", "step"), [("sign", 23), ("slower", 53), ("code", 46)])
+def test_a_count_of_guesses_out_of_view_lies_on_no_guess(
+    show: Callable[..., Page], name: str, step: int
+) -> None:
+    page = show(load(EXAMPLES / f"{name}.jsonl.gz"), start_step=step)
+    met = page.evaluate(
+        """() => {
+          const inked = (e) => {
+            const range = document.createRange();
+            range.selectNodeContents(e);
+            return range.getBoundingClientRect();
+          };
+          const counts = [...root.querySelectorAll('.beyond:not([hidden])')].map(inked);
+          const boxes = [...root.querySelectorAll('.chip .body')]
+            .map((e) => e.getBoundingClientRect());
+          const meets = (a, b) =>
+            a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+          return [counts.length > 0, counts.filter((a) => boxes.some((b) => meets(a, b))).length];
+        }"""
+    )
+    assert met == [True, 0]
+
+
+def test_siblings_in_one_row_are_told_apart_as_choices(show: Callable[..., Page]) -> None:
+    page = show(load(EXAMPLES / "list.jsonl.gz"), start_step=14)
+    found = page.evaluate(
+        """() => {
+          const centre = (e) => { const b = e.getBoundingClientRect(); return b.x + b.width / 2; };
+          const row = (e) => { const b = e.getBoundingClientRect(); return b.y + b.height / 2; };
+          const bodies = [...root.querySelectorAll('.chip .body')];
+          return [...root.querySelectorAll('.or')].map((stroke) => {
+            const same = bodies.filter((b) => Math.abs(row(b) - row(stroke)) < 3);
+            const edge = (side, sign) => same.map((b) => b.getBoundingClientRect()[side])
+              .filter((x) => sign * (x - centre(stroke)) > 0).length > 0;
+            return edge('right', -1) && edge('left', 1);
+          });
+        }"""
+    )
+    assert found == [True] * 6, "B / Fried / Vegan, Chicken / Ro / Sc, and / comma, chicken / lamb"

@@ -4,6 +4,9 @@ import { withoutPlaceholders } from "./pictures.js";
 import { headEvidence, isSight } from "./sight.js";
 import { waveEvidence } from "./wave.js";
 
+/** Phases of a step in which what the model says of the guesses is known. */
+export const ANSWERED = ["walk", "emit", "finish"];
+
 /** The memory's answer at a node, or undefined. */
 export function lookupAt(step, node) {
   return step?.evidence?.kind === "memory"
@@ -153,7 +156,7 @@ function answers(model, step, at, index) {
 export function memory(model, place, focus, picture) {
   const step = model.decoder.steps[place.step];
   if (!step) return { kind: "prefill" };
-  const revealed = ["walk", "emit", "finish"].includes(place.phase);
+  const revealed = ANSWERED.includes(place.phase);
   const over = place.phase === "emit" || place.phase === "finish";
   const refused = isRefused(picture, focus);
   // At a guess that was refused the question is what the model wanted in its place, and who knew.

@@ -51,9 +51,9 @@ function across(root, size, onWalk, straight) {
     const from = x;
     for (const id of d.data.ids) {
       boxes.set(id, { x, y, w: size.width(id), h: size.chip });
-      x += size.width(id) + size.gap * 0.16;
+      x += size.width(id) + size.or;
     }
-    d.right = x - size.gap * 0.16;
+    d.right = x - size.or;
     if (d.data.ids.length > 1)
       groups.push({ x: from, y, w: d.right - from, h: size.chip, ids: d.data.ids });
   });
@@ -73,7 +73,7 @@ function down(root, size) {
         y += size.row;
       }
       boxes.set(id, { x, y, w: size.width(id), h: size.chip });
-      x += size.width(id) + size.gap * 0.2;
+      x += size.width(id) + size.or;
     }
     if (d.ids.length > 1) groups.push({ ids: d.ids });
     const only = d.kids.length === 1 && d.kids[0].ids.length === 1 ? d.kids[0] : null;
@@ -116,6 +116,7 @@ export function layout(items, onWalk, stage) {
     chip: font * 1.9,
     row: font * stage.rowRatio,
     gap: font * (stage.gap ?? 2.2),
+    or: font * 0.75, // between siblings in one row, where a stroke says that they are choices
     indent: font * 1.6,
     room: stage.width,
   };

@@ -19,6 +19,7 @@ export class Branches {
     this.canvas = canvas;
     this.parts = new Map();
     this.bundles = [];
+    this.choices = [];
   }
 
   /** Build the elements of a tree in their boxes; all hidden until `show`. */
@@ -47,7 +48,8 @@ export class Branches {
             rx: font * 0.6,
           }),
         });
-    chips.append(...this.bundles.map((b) => b.rect));
+    this.choices = placed.groups.flatMap(({ ids }) => this.#choices(ids, placed.boxes));
+    chips.append(...this.bundles.map((b) => b.rect), ...this.choices.map((c) => c.path));
     const second = new Set(placed.groups.flatMap((g) => g.ids.slice(1)));
     for (const item of placed.items) {
       const box = placed.boxes.get(item.id);
@@ -67,6 +69,18 @@ export class Branches {
     this.canvas.replaceChildren(edges, this.pulse, this.ring, chips);
   }
 
+  /** Strokes between siblings in one row: one of them may come next, they do not follow each other. */
+  #choices(ids, boxes) {
+    return ids.slice(1).flatMap((id, k) => {
+      const before = boxes.get(ids[k]);
+      const { x, y, h } = boxes.get(id);
+      if (before.y !== y) return [];
+      const at = (before.x + before.w + x) / 2;
+      const d = `M${at - h * 0.1},${y + h * 0.78} L${at + h * 0.1},${y + h * 0.22}`;
+      return [{ id, path: s("path", { class: "or", d }) }];
+    });
+  }
+
   /** Give every node the state it has in the scene. */
   show(scene) {
     const { tree } = scene;
@@ -84,6 +98,8 @@ export class Branches {
     }
     for (const { ids, rect } of this.bundles)
       rect.style.display = ids.every((id) => tree.nodes[id].state === "hidden") ? "none" : "";
+    for (const { id, path } of this.choices)
+      path.style.display = tree.nodes[id].state === "hidden" ? "none" : "";
     if (tree.bonus && this.parts.has(-1))
       this.#state(-1, tree.bonus.shown ? "bonus" : "hidden", tree.bonus.token, strings, model);
     this.#along(tree.pulse);

@@ -1,4 +1,5 @@
 // Play, step, jump, and the scrub bar under the overview of the run.
+import { ANSWERED } from "../facts.js";
 import { h, put, s, text } from "./dom.js";
 import { Overview } from "./overview.js";
 
@@ -217,8 +218,11 @@ export class Transport {
     const x = this.#x(at);
     this.thumb.style.transform = `translateX(${(x - 10).toFixed(1)}px)`;
     this.fill.style.transform = `scaleX(${(x / this.width).toFixed(4)})`;
-    // The column of the step that is shown is bright as a whole.
-    const rest = Math.max(0, this.width - x - this.overview.half);
+    // The column of the step that is shown is bright as a whole, unless it would answer what is asked.
+    const asked = this.player.reveal && place.step >= 0 && !ANSWERED.includes(place.phase);
+    this.known = asked ? place.step - 1 : place.step;
+    const rest = Math.max(0, this.width - (asked ? this.#x(this.known) : x) - this.overview.half);
+    this.ahead.classList.toggle("secret", this.player.reveal);
     this.ahead.style.transform = `scaleX(${(rest / this.width).toFixed(4)})`;
     const label =
       place.step < 0
@@ -262,7 +266,8 @@ export class Transport {
     this.bar.addEventListener("pointermove", (e) => {
       x = e.clientX;
       if (!held) {
-        this.bar.title = this.player.lesson.on ? "" : this.overview.told(step());
+        const secret = this.player.lesson.on || (this.player.reveal && step() > this.known);
+        this.bar.title = secret ? "" : this.overview.told(step());
         return;
       }
       asked ||= requestAnimationFrame(go);
