@@ -77,6 +77,14 @@ def test_a_slower_run_is_asked_why_it_is_slower(show: Show) -> None:
     assert page.locator(".brief").inner_text().startswith("A pass brings only ")
 
 
+def test_a_run_whose_guessing_costs_much_says_so_in_short(show: Show) -> None:
+    page = show(recorded("stones"))
+    assert page.locator(".brief").inner_text() == (
+        "A pass brings 20.00 tokens but costs 7.49 plain ones (2.76 to check, 4.73 to guess): "
+        "20.00 / 7.49 = 2.67×."
+    )
+
+
 @pytest.mark.parametrize("size", [(390, 844), (360, 740)])
 def test_a_phone_keeps_sentence_and_bar_in_view(show: Show, size: tuple[int, int]) -> None:
     width, height = size

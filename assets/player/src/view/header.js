@@ -169,6 +169,8 @@ export class Header {
   }
 }
 
+const MUCH = 0.25; // of what a pass costs
+
 const shown = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
 
 /** The speed-up with the reading of the prompt in it, and how much of the time that was. */
@@ -198,12 +200,19 @@ export function speedSentence({ strings, payload }) {
   });
 }
 
-/** The same with the cost of a pass as one number. */
+/** The same with the cost of a pass as one number, and its two parts where guessing is much of it. */
 function briefSentence({ strings, payload }) {
-  const { tau, cost, exact, speed } = reason(payload);
+  const { tau, pass, rest, cost, exact, speed } = reason(payload);
   const two = (v) => strings.num(v, 2);
   const key = speed < 1 ? "player.speed.brief_slow" : "player.speed.brief";
-  return strings.say(key, { tau: two(tau), cost: two(cost), sign: exact ? "=" : "≈", speed: two(speed) });
+  const much = rest >= MUCH * cost;
+  return strings.say(key, {
+    tau: two(tau),
+    cost: two(cost),
+    parts: much ? strings.say("player.speed.parts", { pass: two(pass), rest: two(rest) }) : "",
+    sign: exact ? "=" : "≈",
+    speed: two(speed),
+  });
 }
 
 /** How fast the run would have been, had all but its passes been free; "" where unknown. */
