@@ -31,11 +31,18 @@ def test_two_runs_are_written_side_by_side(
     found = re.search(r'<script type="application/json" id="run">(.*?)</script>', page.read_text())
     assert found is not None and second is not None
     other = json.loads(found[1])["payload"]["other"]
-    assert (other["mine"], other["name"]) == ("A", "B")
+    assert (other["mine"], other["name"]) == ("a", "b"), "what the files are called"
     assert [e["emitted"] for e in other["events"] if e["type"] == "step"] == [
         list(step.emitted) for step in second.steps
     ]
-    assert other["said"][0] in printed
+    assert other["said"][0].startswith("b: ") and other["said"][0][1:] in printed
+    for long in (tmp_path / "a name that has no room.jsonl", tmp_path / "sub" / "a.jsonl.gz"):
+        long.parent.mkdir(exist_ok=True)
+        recorded("toy", "prompt_lookup", long)
+        assert cli.main(["compare", str(a), str(long), "--html", str(page)]) == 0
+        assert '"mine": "A", "name": "B"' in page.read_text().replace('":"', '": "').replace(
+            '","', '", "'
+        )
     assert cli.main(["compare", str(a), str(b), "--html", str(tmp_path / "two.txt")]) == 2
     assert ".html" in capsys.readouterr().err
 

@@ -31,6 +31,8 @@ from specviz.tracefile import save
 from specviz.views import difference, terminal
 from specviz.views.tokens import show
 
+LONGEST_NAME = 14  # of a run beside another one on a page, in characters
+
 
 @command.command("compare", help=text("cli.compare"))
 def compare_command(
@@ -46,8 +48,9 @@ def compare_command(
     if page is not None:
         from specviz.player import Pair, export_html
 
-        said = tuple(difference.sentences(found, names[1]))
-        pair = Pair(b, names, said)
+        called = _called(first, second) or names
+        said = tuple(difference.sentences(found, called[1]))
+        pair = Pair(b, called, said)
         sound = not audit(a) and not audit(b)
         write_whole(page, export_html(a, audited=sound, pair=pair).encode())
         shown = _pictures(a, b)
@@ -114,6 +117,13 @@ def _loaded(path: Path) -> Trace:
         return load_trace(path)
     except TraceError as error:
         raise TraceError(f"{path}: {error}") from error
+
+
+def _called(*paths: Path) -> tuple[str, str] | None:
+    """The names of two files where there is room for them and they tell the runs apart."""
+    a, b = (path.name.removesuffix(".gz").removesuffix(".jsonl") for path in paths)
+    short = all(0 < len(name) <= LONGEST_NAME and name.isprintable() for name in (a, b))
+    return (a, b) if short and a != b else None
 
 
 def _pictures(*traces: Trace) -> int:
