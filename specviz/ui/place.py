@@ -15,7 +15,7 @@ const follow = (WORDS) => {
   const HUB = 'https://huggingface.co', SPACE = NAME, PAUSE = 400;
   const framed = window.parent !== window;
   let shown = null, lesson = null, wanted = null, opening = '', timer = 0;
-  let picked = false, moving = false, undoing = false;
+  let picked = false, moving = false, undoing = false, held = '';
   let entry = history.state?.specvizAt ?? 0;  // which one of the history the page shows
   const returning = new Set();  // runs that Back or Forward asked for and that are not there yet
   const preset = (run) => (run.startsWith('example-') ? run.slice('example-'.length) : '');
@@ -32,6 +32,11 @@ const follow = (WORDS) => {
   const write = (how) => {
     clearTimeout(timer);
     timer = 0;
+    // On the way back to the entry that was left, what is written would take another one's place.
+    if (undoing) {
+      if (held !== 'pushState') held = how;
+      return;
+    }
     const name = lesson ? '' : preset(shown.run);
     const url = aimed(new URL(location), name, shown.step, lesson);
     if (url.href === location.href && history.state?.specviz === shown.run) return;
@@ -96,6 +101,14 @@ const follow = (WORDS) => {
     undoing = true;
     history.go(entry - left);
   };
+  /** The entry that was left is there again, or Back was pressed once more on the way to it. */
+  const undo = () => {
+    const left = history.state?.specvizAt ?? entry;
+    if (left !== entry) return history.go(entry - left);
+    undoing = false;
+    if (held) write(held);
+    held = '';
+  };
   /** The run that an entry of the history asks for, and the name of the card that opens it. */
   const aim = (name) => {
     // Of two runs side by side the first is there without the other.
@@ -111,10 +124,7 @@ const follow = (WORDS) => {
   };
   /** Where Back or Forward leads: a lesson, the same run at another step, or another card. */
   const back = (stage) => {
-    if (undoing) {
-      undoing = false;
-      return;
-    }
+    if (undoing) return undo();
     const query = new URL(location).searchParams;
     const begins = [...document.querySelectorAll('#lessons [data-lesson]')]
       .find((each) => each.dataset.lesson === query.get('lesson'));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+from .test_page import LONG
 from .test_page_pictures import add, hold
 from .visitor import ROOT, STATE, Enter, Visitor
 
@@ -100,6 +101,38 @@ def test_back_while_a_run_is_going_on_is_refused_and_the_address_put_right(
     page.wait_for_selector("#stop", state="hidden")
     assert visitor.said("done").startswith("Stopped after ")
     # The history is what it was: the run of one's own lies behind the example, not over it.
+    page.go_back()
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    page.go_forward()
+    visitor.wait(f"{STATE}.run === '{own}' && !location.search.includes('trace=')")
+
+
+def test_a_run_that_begins_while_back_is_put_right_takes_no_entry_of_the_history(
+    visitor: Visitor,
+) -> None:
+    page = visitor.page
+    page.click(".sv-card[data-name=odd]")
+    visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
+    # A browser that is busy takes its time for the way back.
+    page.evaluate("""() => {
+      const go = history.go.bind(history);
+      history.go = (by) => {
+        window.aim = by;
+        const own = () => !STATE.run.startsWith('example-') && STATE.step >= 1;
+        const late = () => setTimeout(() => (own() ? go(by) : late()), 500);
+        late();
+      };
+    }""".replace("STATE", STATE))
+    visitor.fill("slow", LONG[:3000], 2000)
+    visitor.run()
+    visitor.said("busy")
+    page.evaluate("history.back()")
+    visitor.wait("window.aim === 1")
+    visitor.wait(f"!{STATE}.run.startsWith('example-') && {STATE}.events > 2")
+    own = visitor.state()["run"]
+    visitor.wait(f"history.state.specviz === '{own}' && !location.search.includes('trace=')")
+    page.click("#stop")
+    page.wait_for_selector("#stop", state="hidden")
     page.go_back()
     visitor.wait(f"{STATE}.run === 'example-odd' && location.search.includes('trace=odd')")
     page.go_forward()
