@@ -28,6 +28,7 @@ from specviz.ui.memory import LONGEST_NAME, Memory
 from specviz.ui.panes import wire_panes
 from specviz.ui.plots import LET_GO
 from specviz.ui.talk import GoOn
+from specviz.ui.upload import refuse_large
 from specviz.ui.visit import Desk, Visit
 from specviz.ui.whatif_picture import FIRST_BLANK
 
@@ -137,6 +138,7 @@ def _page(page: gr.Blocks, made: Made, lang: str) -> Actions:
         below = build_below(answers, inspect, lang)
     page.load(None, js=speak(lang), **AT_ONCE)
     page.load(None, js=LET_GO, **AT_ONCE)
+    page.load(None, js=refuse_large(lang, made.door.limits.file_mb), **AT_ONCE)
 
     shown = [player, below.gallery, below.takeaway, status]
     summaries = {

@@ -7,6 +7,8 @@ import re
 import time
 from pathlib import Path
 
+import pytest
+
 from specviz.tracefile import load
 from specviz.views.rejects import rejects
 from specviz.views.tokens import show
@@ -252,3 +254,42 @@ def test_a_closed_tab_leaves_no_trace_behind(
     assert visitor.page.evaluate(fetch, run) == 0
     assert visitor.page.evaluate(fetch, "example-rhyme") > 0
     assert visitor.page.evaluate(fetch, json.dumps({"x": 1})) == 0
+
+
+@pytest.mark.parametrize("lang", ["", "ru"])
+def test_a_file_that_is_too_large_is_refused_before_it_travels(
+    enter: Enter, tmp_path: Path, lang: str
+) -> None:
+    visitor = enter(lang)
+    page = visitor.page
+    words = {
+        "": "huge.jsonl is larger than the limit of 32 MB: choose a smaller file.",
+        "ru": "huge.jsonl: файл больше предельных 32 МБ. Выберите файл меньше.",
+    }[lang]
+    huge = tmp_path / "huge.jsonl"
+    with huge.open("wb") as file:
+        file.truncate((32 << 20) + 1)
+    sent: list[str] = []
+    page.on("request", lambda asked: sent.append(asked.url) if "/upload" in asked.url else None)
+    kept = visitor.state()["run"]
+    with page.expect_file_chooser() as asked:
+        page.click("#upload")
+    asked.value.set_files(huge)
+    visitor.until(visitor.status, ("error", words))
+    page.locator("#controls [role=tab]").nth(1).click()
+    page.set_input_files("#document input[type=file]", tmp_path / "huge.jsonl")
+    visitor.until(visitor.status, ("error", words))
+    dropped = page.evaluate(
+        """(size) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(size)], 'dropped.txt'));
+          const zone = document.querySelector('#document input[type=file]').parentElement;
+          const event = { bubbles: true, cancelable: true, dataTransfer: data };
+          return zone.dispatchEvent(new DragEvent('drop', event));
+        }""",
+        (32 << 20) + 1,
+    )
+    assert dropped is False, "the browser must not open it"
+    visitor.until(visitor.status, ("error", words.replace("huge.jsonl", "dropped.txt")))
+    assert sent == [] and visitor.state()["run"] == kept
+    assert page.locator("#document .file-preview").count() == 0
