@@ -184,6 +184,43 @@ def test_the_words_of_the_panel_are_explained_by_key_and_by_tap(
     assert said in page.locator(".tip").inner_text()
 
 
+@pytest.mark.parametrize(
+    ("lang", "said", "why", "cell"),
+    [
+        (
+            "en",
+            "Cut: only the first 8 candidates were tried here.",
+            "rank 12, mostly from memory of the last token, but only the first 8 candidates were"
+            " tried here.",
+            "cut: beyond rank 1",
+        ),
+        (
+            "ru",
+            "Отсечено: здесь пробовались только 8 первых кандидатов.",
+            "(ранг 12, главный источник: память последнего токена), но здесь пробовались только"
+            " 8 первых кандидатов.",
+            "отсечено: ниже ранга 1",
+        ),
+    ],
+)
+def test_a_rank_that_is_not_tried_is_told_as_such(
+    show: Show, lang: str, said: str, why: str, cell: str
+) -> None:
+    trace, step = recorded("code", 48)
+    found = asked_at(step, step.walk[-1]).candidates
+    assert [c.cut for c in found].index("width") == 8
+    assert (found[11].token, found[11].cut) == (step.nodes[step.walk[-1]].pick, "width")
+    page = show(trace, start_step=48, lang=lang)
+    assert flat(page, ".memory .knew")[0].endswith(said)
+    assert flat(page, ".caption .why")[0].endswith(why)
+    # A fixed tree has few places: there the table of the mixture shows the cut too.
+    fixed, step = recorded("slower", 9)
+    assert [c.cut for c in asked_at(step, 11).candidates] == ["", *["width"] * 7]
+    page = show(fixed, start_step=9, lang=lang)
+    choose(page, 11)
+    assert flat(page, ".memory .mixed .why-cut")[1:] == [cell] * 5
+
+
 def test_a_score_below_the_limit_is_told_with_its_words_explained(show: Show) -> None:
     trace, step = recorded("list", 21)
     node = step.walk[-1]

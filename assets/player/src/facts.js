@@ -18,9 +18,15 @@ const probability = (step, node, token) => {
   return child && child.logp !== null ? Math.exp(child.logp) : null;
 };
 
+/** How many candidates of a look-up were tried before one was cut for its rank; null where none was. */
+const tried = ({ candidates }) => {
+  const first = candidates.findIndex((c) => c[4] === "width");
+  return first < 0 ? null : first;
+};
+
 /**
  * What memory knew about the token the model wanted after `node`: {known, rank, level, share, cut,
- * asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
+ * tried, asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
  * level had it, the mixture dropped it), "yes" (a candidate), "unasked" (nothing was recorded).
  */
 export function wantedFact(model, step, node) {
@@ -51,7 +57,8 @@ export function wantedFact(model, step, node) {
   };
   if (rank >= 0) {
     const [, share, level, became, cut] = lookup.candidates[rank];
-    return { ...base, known: "yes", rank: rank + 1, share, level, cut, node: became };
+    const told = { rank: rank + 1, share, level, cut, tried: tried(lookup) };
+    return { ...base, known: "yes", ...told, node: became };
   }
   const hit = lookup.hits.find((h) => h.ids.includes(want));
   if (hit) return { ...base, known: "level", rank: hit.ids.indexOf(want) + 1, level: hit.level };
@@ -143,6 +150,7 @@ function answers(model, step, at, index) {
     asked: lookup ? lookup.expanded : null,
     hits: lookup ? hits(lookup) : [],
     candidates: lookup ? lookup.candidates.slice(0, 8) : [],
+    tried: lookup ? tried(lookup) : null,
     copied: spanFacts(model, step.evidence.copied),
     sizes: step.evidence.sizes,
     tallies: model.tallies[index] ?? {},

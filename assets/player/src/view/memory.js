@@ -161,7 +161,7 @@ export class Memory {
     const size = w.cut === "cost" && treeSize(model, model.decoder.steps[scene.place.step]);
     if (size) return this.say("why_cut.cost_of", { n: size.guesses });
     const numbers = w.cut === "score" ? cutNumbers(w) : {};
-    const params = { ...numbers, score: { term: "score" } };
+    const params = { ...numbers, score: { term: "score" }, n: w.tried };
     return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, params);
   }
 
