@@ -10,6 +10,7 @@ from specviz.catalog import text
 from specviz.evidence import Candidate, Expansion, Lookup, MemoryEvidence
 from specviz.trace import Step, Trace
 from specviz.views.numbers import small
+from specviz.views.rejects import cut_name, tried_at
 from specviz.views.sheet import sheet
 from specviz.views.steps import depths
 from specviz.views.tokens import show
@@ -26,6 +27,7 @@ class Offer:
     guess of the same depth and kind, None where there was none.
     ``became``: its node, None when it was cut. ``on_path``: the walk came to ``node`` and the model
     was asked there; only then ``right`` says whether the model wanted exactly this token.
+    ``tried``: of what was cut for its rank, how many candidates were tried before it.
     """
 
     step: int
@@ -40,6 +42,7 @@ class Offer:
     cut: str
     on_path: bool
     right: bool | None
+    tried: int | None = None
 
 
 COLUMNS = tuple(f.name for f in fields(Offer))
@@ -95,6 +98,7 @@ def _of_lookup(
             cut=_cut(lookup, c),
             on_path=on_path,
             right=c.token == place.pick if on_path else None,
+            tried=tried_at(lookup) if c.cut == "width" else None,
         )
 
 
@@ -184,7 +188,7 @@ def table(rows: list[Offer], lang: str = "en") -> tuple[list[str], list[list[str
             _level(row.level, lang),
             small(row.probability),
             "–" if row.score is None else small(row.score, 4),
-            text(f"view.cut.{row.cut}", lang) if row.cut else text("view.candidate.drafted", lang),
+            cut_name(row.cut, row.tried, lang) if row.cut else text("view.candidate.drafted", lang),
             "–" if row.right is None else text("view.yes" if row.right else "view.no", lang),
         ]
         for row in rows

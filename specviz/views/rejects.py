@@ -27,9 +27,10 @@ class Reject:
     with its probability and logit lead ``margin``. ``known``: whether memory had the wanted token
     among its answers at that place (None: the decoder keeps no memory, or was not asked there),
     then at which ``rank`` (from 1), from which ``level`` (0: the copied continuation), with which
-    ``wanted_share`` of the mixed probability, and ``cut`` why it was not drafted. ``position``: the
-    number of the wanted token in the answer (1: what reading the prompt gave); ``depth`` of the
-    guess in its tree. Steps count from 1, as on the page.
+    ``wanted_share`` of the mixed probability, and ``cut`` why it was not drafted, where for its
+    rank with how many candidates were ``tried`` there. ``position``: the number of the wanted token
+    in the answer (1: what reading the prompt gave); ``depth`` of the guess in its tree. Steps count
+    from 1, as on the page.
 
     About the guess: ``share`` is the probability that memory gave it there; ``given`` the level
     that gave most of it, asked for ``key``, with its ``base`` weight, ``entropy`` and final
@@ -84,6 +85,7 @@ class Reject:
     trained: int | None = None
     depends: bool | None = None
     instead: str = ""
+    tried: int | None = None
 
 
 COLUMNS = tuple(f.name for f in fields(Reject))
@@ -160,7 +162,7 @@ def place_of_refusal(step: Step) -> int | None:
 
 def wanted_there(step: Step, place: int) -> dict[str, Any]:
     """What memory knew at ``place`` of the token that the model picked: the fields ``known``,
-    ``rank``, ``level``, ``cut`` and ``wanted_share``."""
+    ``rank``, ``level``, ``cut``, ``wanted_share``, and ``tried`` where it was cut for its rank."""
     nothing = {"known": None, "rank": None, "level": None, "cut": "", "wanted_share": None}
     if isinstance(step.evidence, WindowEvidence):
         return {**nothing, **sight.wanted(step, place)}
@@ -171,9 +173,22 @@ def wanted_there(step: Step, place: int) -> dict[str, Any]:
         if c.token == step.nodes[place].pick:
             # Asked afterwards only: the tree did not go on from there, so nothing was cut.
             cut = c.cut or ("leaf" if c.node < 0 else "")
+            tried = {"tried": tried_at(lookup)} if cut == "width" else {}
             return {"known": True, "rank": rank, "level": c.level, "cut": cut,
-                    "wanted_share": c.probability}  # fmt: skip
+                    "wanted_share": c.probability, **tried}  # fmt: skip
     return {**nothing, "known": False}
+
+
+def tried_at(lookup: Lookup) -> int | None:
+    """How many candidates were tried before one was cut for its rank; None where none was."""
+    return next((k for k, c in enumerate(lookup.candidates) if c.cut == "width"), None)
+
+
+def cut_name(cut: str, tried: int | None, lang: str) -> str:
+    """Why a candidate was no guess, in few words."""
+    if tried is not None:
+        return text("view.cut.width.of", lang, n=tried)
+    return text(f"view.cut.{cut}", lang)
 
 
 def lookup_at(step: Step, node: int) -> Lookup | None:
@@ -293,7 +308,7 @@ def _cell(name: str, row: Reject, lang: str) -> str | int | float:
     if name == "source":
         return source_name(str(value), lang)
     if name == "cut":
-        return text(f"view.cut.{value}", lang)
+        return cut_name(str(value), row.tried, lang)
     if name == "distance" and row.trained is not None:
         return text("view.reject.distance.of", lang, distance=f"{value:g}", trained=row.trained)
     if name in PROBABLE:

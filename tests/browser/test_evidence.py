@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from specviz.budget import Curve
 from specviz.evidence import Lookup, MemoryEvidence
 from specviz.trace import Step, Trace
 from specviz.tracefile import load
@@ -161,6 +162,58 @@ def test_pointing_at_a_guess_tells_its_levels_their_weights_and_its_share(show: 
     assert [line for line in told if " gave it " in line] == levels, "the one that brought most first"
 
 
+def test_pointing_at_a_guess_names_the_discount_between_its_share_and_its_score(
+    show: Show,
+) -> None:
+    trace, step = recorded("code", 45)
+    given = asked_at(step, 0).candidates[0]
+    assert (given.node, given.probability, step.nodes[1].score) == (1, 0.8633, 0.561141)
+    page = show(trace, start_step=45)
+    page.locator('.chip[data-node="1"]').focus()
+    told = page.locator(".tip .more").all_inner_texts()
+    at = told.index("its share in the mixture of all levels: 0.86")
+    assert told[at + 1] == "discount, for how often such guesses come true: 0.65"
+    assert told[at + 2].endswith("right up to here: 0.56")
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "lang", "said"),
+    [
+        (
+            "tea", 2, "en",
+            "Its chance: share 0.0377 × score 0.33 × discount 0.65 = 0.008. With 0.04 for what it "
+            "teaches it promised 0.048 tokens; one guess more cost as much time as 0.079.",
+        ),
+        (
+            "tea", 2, "ru",
+            "Шанс: доля 0,0377 × оценка 0,33 × поправка 0,65 = 0,008. С надбавкой 0,04 за то, "
+            "чему учит, догадка обещала 0,048 токена; ещё одна стоила столько времени, сколько "
+            "0,079.",
+        ),
+        (
+            "head-2000", 16, "en",
+            "Its chance: 0.29 × score 0.15 = 0.045. It promised as many tokens; one guess more cost "
+            "as much time as 0.156.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_would_not_have_paid_is_told_with_its_chance_and_what_it_had_to_bring(
+    show: Show, name: str, index: int, lang: str, said: str
+) -> None:
+    trace, step = recorded(name, index)
+    page = show(trace, start_step=index, lang=lang)
+    assert flat(page, ".memory .price") == [said]
+    # The same from the recorded numbers: what a token is worth, and what a row more costs.
+    run = trace.run("decoder")
+    assert run is not None and run.header.costs is not None
+    lesson = run.header.knobs.get("lesson", 0)
+    curve = Curve(tuple(run.header.costs.rows), tuple(run.header.costs.seconds))
+    worth = sum((n.score or 0) + lesson for n in step.nodes[1:]) + 1
+    rows = len(step.nodes)
+    need = (curve(rows + 1) - curve(rows)) * worth / curve(rows)
+    assert f"{need:.3f}" in said.replace(",", ".")
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -182,6 +235,43 @@ def test_the_words_of_the_panel_are_explained_by_key_and_by_tap(
     assert page.locator(".tip").is_hidden()
     term.click()
     assert said in page.locator(".tip").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("lang", "said", "why", "cell"),
+    [
+        (
+            "en",
+            "Cut: only the first 8 candidates were tried here.",
+            "rank 12, mostly from memory of the last token, but only the first 8 candidates were"
+            " tried here.",
+            "cut: beyond rank 1",
+        ),
+        (
+            "ru",
+            "Отсечено: здесь пробовались только 8 первых кандидатов.",
+            "(ранг 12, главный источник: память последнего токена), но здесь пробовались только"
+            " 8 первых кандидатов.",
+            "отсечено: ниже ранга 1",
+        ),
+    ],
+)
+def test_a_rank_that_is_not_tried_is_told_as_such(
+    show: Show, lang: str, said: str, why: str, cell: str
+) -> None:
+    trace, step = recorded("code", 48)
+    found = asked_at(step, step.walk[-1]).candidates
+    assert [c.cut for c in found].index("width") == 8
+    assert (found[11].token, found[11].cut) == (step.nodes[step.walk[-1]].pick, "width")
+    page = show(trace, start_step=48, lang=lang)
+    assert flat(page, ".memory .knew")[0].endswith(said)
+    assert flat(page, ".caption .why")[0].endswith(why)
+    # A fixed tree has few places: there the table of the mixture shows the cut too.
+    fixed, step = recorded("slower", 9)
+    assert [c.cut for c in asked_at(step, 11).candidates] == ["", *["width"] * 7]
+    page = show(fixed, start_step=9, lang=lang)
+    choose(page, 11)
+    assert flat(page, ".memory .mixed .why-cut")[1:] == [cell] * 5
 
 
 def test_a_score_below_the_limit_is_told_with_its_words_explained(show: Show) -> None:

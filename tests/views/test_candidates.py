@@ -88,10 +88,20 @@ def test_the_table_says_it_in_words(trace: Trace) -> None:
     assert cells[2] == [1, 2, "␣<b>", "</script>", "L2", 0.1, 0.1, "tree was full", "yes"]
 
 
+def test_in_a_fixed_tree_only_so_many_candidates_are_tried_as_it_has_places() -> None:
+    trace = load(EXAMPLES[0].with_name("slower.jsonl.gz"))
+    rows = [r for r in candidates(trace) if (r.step, r.node) == (3, 4)]
+    assert [(r.became, r.tried) for r in rows] == [
+        (5, None), (8, None), (9, None), *[(None, 3)] * 5,
+    ]  # fmt: skip
+    assert table(rows)[1][-1][7] == "only ranks up to 3 are tried"
+
+
 def test_csv_holds_every_column_and_no_formula(trace: Trace) -> None:
     rows = list(csv.reader(io.StringIO(to_csv(trace))))
     assert tuple(rows[0]) == COLUMNS
     assert rows[2][4] == "'=1"
     assert rows[3] == [
         "1", "1", "2", "␣<b>", "</script>", "2", "0.1", "0.1", "", "budget", "True", "True",
+        "",
     ]  # fmt: skip

@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from specviz.evidence import Candidate, Lookup, Written
 from specviz.trace import Trace
+from specviz.tracefile import load
 from specviz.views.card import card
 from specviz.views.numbers import percent
 from specviz.views.rejects import COLUMNS, Reject, rejects, select, table, to_csv
 from tests.views.conftest import FIRST, SECOND
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 FACTS = [
     Reject(
         1, 2, "&lt;", "level1", 0.5, 0.2, "</script>", 0.5, 1.5, True, 3, 2, "budget",
@@ -106,16 +111,26 @@ def test_what_memory_knew_where_the_tree_had_ended_was_cut_by_nothing_else(trace
     assert [(r.known, r.rank, r.cut) for r in rejects(Trace(events))] == [(True, 1, "leaf")]
 
 
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [("en", "only ranks up to 8 are tried"), ("ru", "пробуются только ранги до 8")],
+)
+def test_what_ranked_below_those_tried_is_told_with_how_many_were(lang: str, said: str) -> None:
+    (row,) = [r for r in rejects(load(EXAMPLES / "code.jsonl.gz")) if r.step == 49]
+    assert (row.cut, row.rank, row.tried) == ("width", 12, 8)
+    assert table([row], lang)[1][0][8:] == [12, "L1", said]
+
+
 def test_csv_holds_every_column_and_no_formula(trace: Trace) -> None:
     rows = list(csv.reader(io.StringIO(to_csv(trace))))
     assert tuple(rows[0]) == COLUMNS
     assert rows[1] == [
         "1", "2", "&lt;", "level1", "0.5", "0.2", "</script>", "0.5", "1.5", "True", "3", "2",
         "budget", "0.1", "3", "2", "0.5", "1", "␣<b>", "0.1", "0.5", "0.25", "L2 0.75 L1 0.25",
-        "step", "5", "7", "False", "", "", "", "", "", "", "", "",
+        "step", "5", "7", "False", "", "", "", "", "", "", "", "", "",
     ]  # fmt: skip
     assert rows[2][2] == "'=1"
-    assert rows[3][9:] == ["False", "", "", "", "", "4", "1", "0.9", "1", *[""] * 17]
+    assert rows[3][9:] == ["False", "", "", "", "", "4", "1", "0.9", "1", *[""] * 18]
 
 
 def test_the_run_card_tells_the_conditions(trace: Trace) -> None:

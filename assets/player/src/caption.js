@@ -50,6 +50,7 @@ function because(model, step, node) {
     return say("why.cut.score_of", params);
   const size = fact.cut === "cost" ? treeSize(model, step) : null;
   if (size) return say("why.cut.cost_of", { ...params, n: size.guesses });
+  if (fact.cut === "width") return say("why.cut.width", { ...params, n: fact.tried });
   if (fact.known === "yes" && fact.cut) return say(`why.cut.${fact.cut}`, params);
   if (fact.known === "nothing" && fact.row)
     return say(`why.${fact.row}`, { ...params, node: token(step.nodes[node].token) });

@@ -53,6 +53,19 @@ export function treeSize(model, step) {
   return { guesses: rows - 1, lesson, worth, cost, more: curve.at(rows + 1) - cost };
 }
 
+/**
+ * A token that was left out for its cost, against a guess more: {branch, chance, lesson, need}.
+ * `chance`: the product of its `factors` and of the score of `node`, before it; `need`: the tokens
+ * that the tree brings in the time that one row more would have taken. null where that is unknown.
+ */
+export function priced(model, step, node, factors) {
+  const size = treeSize(model, step);
+  const branch = node === 0 ? 1 : step.nodes[node].score;
+  if (!size || branch === null) return null;
+  const chance = factors.reduce((product, f) => product * f, branch);
+  return { branch, chance, lesson: size.lesson, need: (size.more * size.worth) / size.cost };
+}
+
 /** How many of the run's passes had so many rows: [[rows, passes], …], ascending. */
 export function sizesUsed(run) {
   const counts = new Map();

@@ -21,9 +21,15 @@ const probability = (step, node, token) => {
   return child && child.logp !== null ? Math.exp(child.logp) : null;
 };
 
+/** How many candidates of a look-up were tried before one was cut for its rank; null where none was. */
+const tried = ({ candidates }) => {
+  const first = candidates.findIndex((c) => c[4] === "width");
+  return first < 0 ? null : first;
+};
+
 /**
  * What memory knew about the token the model wanted after `node`: {known, rank, level, share, cut,
- * asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
+ * tried, asked, node}. `known`: "nothing" (no level answered), "no" (answered, without it), "level" (one
  * level had it, the mixture dropped it), "yes" (a candidate), "unasked" (nothing was recorded).
  */
 export function wantedFact(model, step, node) {
@@ -54,7 +60,8 @@ export function wantedFact(model, step, node) {
   };
   if (rank >= 0) {
     const [, share, level, became, cut] = lookup.candidates[rank];
-    return { ...base, known: "yes", rank: rank + 1, share, level, cut, node: became };
+    const told = { rank: rank + 1, share, level, cut, tried: tried(lookup), lookup };
+    return { ...base, known: "yes", ...told, node: became };
   }
   const hit = lookup.hits.find((h) => h.ids.includes(want));
   if (hit) return { ...base, known: "level", rank: hit.ids.indexOf(want) + 1, level: hit.level };
@@ -62,8 +69,8 @@ export function wantedFact(model, step, node) {
 }
 
 /**
- * How memory came to propose the guess `node`: {share, levels: [{level, weight, p}]}, the levels that
- * had it with what each gave it, the weightiest first; null where no memory was asked for it.
+ * How memory came to propose the guess `node`: {share, lookup, mine, levels: [{level, weight, p}]}, the
+ * levels that had it with what each gave it, the weightiest first; null where no memory was asked.
  */
 export function proposal(step, node) {
   const { parent, token } = step.nodes[node];
@@ -74,7 +81,50 @@ export function proposal(step, node) {
     .filter((hit) => hit.ids.includes(token))
     .map((hit) => ({ level: hit.level, weight: hit.weight, p: hit.probs[hit.ids.indexOf(token)] }))
     .sort((a, b) => b.weight * b.p - a.weight * a.p);
-  return { share: mine[1], levels };
+  return { share: mine[1], lookup, mine, levels };
+}
+
+/** What a discount may hang on: the longest key that answered, 0 for a copy. */
+const kindOf = ({ hits }, [, , level]) => (level === 0 ? 0 : Math.max(0, ...hits.map((h) => h.level)));
+
+const scoreOf = (step, node) => (node === 0 ? 1 : step.nodes[node].score);
+
+function depthOf(step, node) {
+  let depth = 0;
+  for (let n = node; n > 0; n = step.nodes[n].parent) depth++;
+  return depth;
+}
+
+/** The discount that the best-scored guess of a kind at a depth shows in a step: score over claim. */
+function discountIn(step, kind, depth) {
+  let best = null;
+  for (const lookup of step.evidence?.lookups ?? []) {
+    if (depth !== null && depthOf(step, lookup.node) !== depth) continue;
+    for (const c of lookup.candidates) {
+      const score = c[3] > 0 && kindOf(lookup, c) === kind ? step.nodes[c[3]].score : null;
+      const claimed = scoreOf(step, lookup.node) * c[1];
+      if (score && claimed && score > (best?.score ?? 0)) best = { score, discount: score / claimed };
+    }
+  }
+  return best?.discount ?? null;
+}
+
+/**
+ * By how much a candidate of `lookup` was trusted less than its share says, as guesses of its kind
+ * in this step show, or those of a step before; null where none does.
+ */
+export function discountOf(model, index, lookup, candidate) {
+  const { steps, header } = model.decoder;
+  const calibration = header?.knobs?.calibration;
+  const kind = kindOf(lookup, candidate);
+  const depth = calibration === "level" ? null : depthOf(steps[index], lookup.node);
+  // What is learned moves on from step to step.
+  const first = calibration === "learned" ? index : 0;
+  for (let i = index; i >= first; i--) {
+    const found = discountIn(steps[i], kind, depth);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 function spanFacts(model, span) {
@@ -146,6 +196,7 @@ function answers(model, step, at, index) {
     asked: lookup ? lookup.expanded : null,
     hits: lookup ? hits(lookup) : [],
     candidates: lookup ? lookup.candidates.slice(0, 8) : [],
+    tried: lookup ? tried(lookup) : null,
     copied: spanFacts(model, step.evidence.copied),
     sizes: step.evidence.sizes,
     tallies: model.tallies[index] ?? {},

@@ -118,7 +118,7 @@ export class Levels {
             "td",
             { class: "why-cut" },
             cut
-              ? strings.say(`player.cut.${cut}`)
+              ? strings.say(`player.cut.${cut}`, { n: m.tried })
               : node >= 0
                 ? strings.say("player.cut.kept")
                 : "",

@@ -1,6 +1,7 @@
 // The evidence of the node in focus: what every level answered, how it was mixed, what was cut.
 import { cutNumbers } from "../caption.js";
-import { treeSize } from "../costs.js";
+import { priced, treeSize } from "../costs.js";
+import { discountOf } from "../facts.js";
 import { chip, h, put } from "./dom.js";
 import { HeadFacts } from "./headfacts.js";
 import { Levels } from "./levels.js";
@@ -149,6 +150,7 @@ export class Memory {
               : null,
         ),
       );
+    lines.push(this.#price(m, w));
     return h(
       "div",
       { class: `fact${m.refused ? " bad" : ""}`, "data-wanted": strings.say("player.wanted") },
@@ -161,8 +163,42 @@ export class Memory {
     const size = w.cut === "cost" && treeSize(model, model.decoder.steps[scene.place.step]);
     if (size) return this.say("why_cut.cost_of", { n: size.guesses });
     const numbers = w.cut === "score" ? cutNumbers(w) : {};
-    const params = { ...numbers, score: { term: "score" } };
+    const params = { ...numbers, score: { term: "score" }, n: w.tried };
     return this.say(numbers.limit ? "why_cut.score_of" : `why_cut.${w.cut}`, params);
+  }
+
+  /** What a token cut for its cost had as a chance, against what a guess more would have cost. */
+  #price(m, w) {
+    const { model, scene, strings } = this.player;
+    const { step: index } = scene.place;
+    const step = model.decoder.steps[index];
+    const head = m.kind === "window";
+    const cut = head ? m.rank?.cut : w.cut;
+    if (cut !== "cost") return null;
+    const at = m.refused ? step.nodes[m.node].parent : m.node;
+    const share = head ? m.rank.p : w.share;
+    const discount = head ? 1 : discountOf(model, index, w.lookup, w.lookup.candidates[w.rank - 1]);
+    const price = priced(model, step, at, [share, discount ?? 1]);
+    if (!price) return null;
+    const fine = (v) => strings.above(v, v < 0.1 ? 4 : 2);
+    const factors = [
+      head ? fine(share) : [{ term: "share" }, " ", fine(share)],
+      at === 0 ? null : [{ term: "score" }, " ", fine(price.branch)],
+      head || discount === null ? null : [{ term: "discount" }, " ", strings.num(discount, 2)],
+    ].filter(Boolean);
+    const three = (v) => strings.above(v, 3);
+    const key = discount === null ? "undiscounted" : price.lesson > 0 ? "lesson" : "plain";
+    return h(
+      "p",
+      { class: "nums price" },
+      this.say(`price.${key}`, {
+        factors: factors.flatMap((f, k) => (k ? [" × ", f] : [f])),
+        chance: three(price.chance),
+        lesson: strings.num(price.lesson, 2),
+        gain: three(price.chance + price.lesson),
+        need: three(price.need),
+      }),
+    );
   }
 
   #levels(m) {

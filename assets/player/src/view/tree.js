@@ -1,5 +1,5 @@
 // The painter of the stage: the draft tree of one step as SVG, built once per step.
-import { proposal } from "../facts.js";
+import { discountOf, proposal } from "../facts.js";
 import { plain } from "../text.js";
 import { Branches } from "./branches.js";
 import { Chips } from "./chip.js";
@@ -168,7 +168,11 @@ export class Tree {
         p: strings.prob(p),
       }),
     );
-    return [...lines, strings.say("player.tip_share", { share })];
+    lines.push(strings.say("player.tip_share", { share }));
+    const discount = discountOf(model, scene.place.step, found.lookup, found.mine);
+    if (discount !== null && Math.abs(discount - 1) >= 0.005)
+      lines.push(strings.say("player.tip_discount", { discount: strings.num(discount, 2) }));
+    return lines;
   }
 
   update(scene) {
