@@ -240,3 +240,73 @@ def test_siblings_in_one_row_are_told_apart_as_choices(show: Callable[..., Page]
         }"""
     )
     assert found == [True] * 6, "B / Fried / Vegan, Chicken / Ro / Sc, and / comma, chicken / lamb"
+
+
+# How far the caption is below everything of the stage that is in view, and the rows of buttons.
+ROOM = """() => {
+  const deck = root.querySelector('.caption').getBoundingClientRect().top;
+  const seen = [...root.querySelectorAll('.panel, .panel .legend, .panel .legend li')]
+    .filter((e) => e.offsetHeight).map((e) => e.getBoundingClientRect().bottom);
+  const buttons = [...root.querySelectorAll('.button-row button, .button-row select')]
+    .filter((e) => e.offsetHeight).map((e) => e.getBoundingClientRect());
+  const rows = new Set(buttons.map((b) => Math.round((b.top + b.bottom) / 2)));
+  return [seen.every((bottom) => bottom <= deck), rows.size,
+    Math.max(...buttons.map((b) => b.bottom)) <= innerHeight];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "lang", "size"),
+    [
+        ("list", 20, "ru", (1070, 720)),
+        ("list", 20, "en", (1280, 720)),
+        ("list", 20, "ru", (1280, 720)),
+        ("stones", 0, "ru", (1280, 720)),
+        ("stones", 0, "ru", (1440, 900)),
+    ],
+)
+def test_the_caption_covers_nothing_and_the_buttons_stand_in_one_row(
+    show: Callable[..., Page], name: str, at: int, lang: str, size: tuple[int, int]
+) -> None:
+    width, height = size
+    page = show(
+        load(EXAMPLES / f"{name}.jsonl.gz"), at, lang, viewport={"width": width, "height": height}
+    )
+    assert page.evaluate(ROOM) == [True, 1, True]
+    # A switch that is on is marked, which takes room.
+    page.evaluate("['loop', 'expert'].forEach((name) => it.set(name, true))")
+    until(page, lambda: page.evaluate(ROOM), [True, 1, True])
+    for button in page.locator(".button-row button:not(.term)").all():
+        title = button.get_attribute("title") or ""
+        assert title.startswith(button.get_attribute("aria-label") or "?")
+
+
+def test_words_of_buttons_yield_before_a_second_row_and_then_the_stage_does(
+    show: Callable[..., Page],
+) -> None:
+    page = show(load(EXAMPLES / "list.jsonl.gz"), 20)
+    word = page.locator("[data-act=next_miss] .word")
+    call = """(words) => it.setStrings(
+      { ...data.options.strings, 'player.button_short.loop': words }, 'en')"""
+    box = word.bounding_box()
+    assert box is not None and box["width"] > 20
+    high = page.locator(".middle").bounding_box()
+    page.evaluate(call, "round and round this step and again")
+    assert page.evaluate(ROOM) == [True, 1, True]
+    box = word.bounding_box()
+    assert box is not None and box["width"] < 2
+    page.evaluate(call, "round and round this step and again " * 2)
+    until(page, lambda: page.evaluate(ROOM), [True, 2, True])
+    low = page.locator(".middle").bounding_box()
+    assert high is not None and low is not None and high["height"] - low["height"] == 40
+
+
+@pytest.mark.parametrize("lang", ["en", "ru"])
+def test_the_stage_of_a_narrow_window_ends_above_the_caption(
+    show: Callable[..., Page], lang: str
+) -> None:
+    page = show(load(EXAMPLES / "list.jsonl.gz"), 20, lang, viewport={"width": 1024, "height": 700})
+    assert page.evaluate(
+        """root.querySelector('.tree-panel').getBoundingClientRect().bottom
+             <= root.querySelector('.caption').getBoundingClientRect().top"""
+    )

@@ -48,11 +48,12 @@ export class Transport {
       this.fill,
       this.thumb,
     );
+    this.row = h("div", { class: "button-row" }, this.buttons, this.switches);
     this.element = h(
       "section",
       { class: "transport" },
       h("div", { class: "scrub-row" }, this.play, this.bar, this.where, this.whole),
-      h("div", { class: "button-row" }, this.buttons, this.switches),
+      this.row,
     );
     this.#drag();
   }
@@ -60,13 +61,22 @@ export class Transport {
   refresh() {
     const { strings, player } = { strings: this.player.strings, player: this.player };
     const name = (key) => strings.say(`player.button.${key}`);
+    // What stands on a button; its name and its tooltip say it in full.
+    const word = (key) =>
+      strings.has(`player.button_short.${key}`) ? strings.say(`player.button_short.${key}`) : name(key);
     // Where there is no room for words, "✗ ▸" still says that it goes to the next one.
     const button = (key, signs, act, keys) =>
       h(
         "button",
-        { type: "button", "data-act": key, title: `${name(key)} (${keys})`, onclick: act },
+        {
+          type: "button",
+          "data-act": key,
+          "aria-label": name(key),
+          title: `${name(key)} (${keys})`,
+          onclick: act,
+        },
         signs.map(icon),
-        h("span", { class: "word" }, name(key)),
+        h("span", { class: "word" }, word(key)),
       );
     const kept = this.#focusedAct();
     put(
@@ -107,10 +117,11 @@ export class Transport {
           class: "switch",
           "data-act": key,
           "aria-pressed": String(player[key]),
+          "aria-label": name(key),
           title: `${name(key)} (${keys})`,
           onclick: () => player.set(key, !player[key]),
         },
-        name(key),
+        word(key),
       );
     put(
       this.switches,
@@ -162,6 +173,7 @@ export class Transport {
     this.playing = null;
     this.followKey = this.#followKey();
     this.#draw();
+    this.#fit();
     if (kept) this.element.querySelector(`[data-act=${kept}]`)?.focus();
   }
 
@@ -183,7 +195,21 @@ export class Transport {
     if (width <= 0 || Math.abs(width - this.width) < 0.5) return false;
     this.width = width;
     this.#draw();
+    this.#fit();
     return true;
+  }
+
+  /** One row of buttons: words give way to their signs first, then the stage gives up the height. */
+  #fit() {
+    const rows = () => {
+      const all = [...this.buttons.children, ...this.switches.children].filter((b) => b.offsetHeight);
+      return new Set(all.map((b) => Math.round(b.offsetTop + b.offsetHeight / 2))).size;
+    };
+    const { row } = this;
+    row.classList.remove("tight");
+    if (rows() > 1) row.classList.add("tight");
+    const more = Math.max(0, rows() - 1) * ((row.querySelector("button")?.offsetHeight ?? 0) + 6);
+    this.player.element?.style.setProperty("--rows", `${more}px`);
   }
 
   #draw() {
