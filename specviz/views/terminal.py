@@ -129,12 +129,13 @@ def why(facts: dict[str, Any]) -> Iterator[str]:
             speed=f"{speed:.2f}",
         )
     if mine["ceiling"] is not None:
-        yield text(
-            "cli.ceiling",
-            ceiling=f"{mine['ceiling']:.2f}",
-            cost=f"{mine['curve_cost']:.2f}",
-            count=mine["free_rows"],
-        )
+        near = parts is not None and round(parts["speed"], 2) > round(mine["ceiling"], 2)
+        cost_told = {"cost": f"{mine['curve_cost']:.2f}", "count": mine["free_rows"]}
+        # An estimate that the run itself just passed bounds nothing.
+        if near and not facts["above_ceiling"]:
+            yield text("cli.ceiling.at", **cost_told)
+        else:
+            yield text("cli.ceiling", ceiling=f"{mine['ceiling']:.2f}", **cost_told)
     if facts["above_ceiling"]:
         yield text("cli.ceiling.above")
 

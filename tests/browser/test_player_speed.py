@@ -156,6 +156,10 @@ def test_an_estimate_that_the_run_just_passed_is_not_called_its_ceiling(
     page = show(Trace((*events[:2], quick, *events[3:])), start_step=0)
     assert page.locator(".speed").first.inner_text() == "0.81×"
     assert page.locator(".reason .ceiling").is_hidden()
+    focus(page)
+    press(page, "End")
+    told = page.locator(".caption .why").inner_text()
+    assert "it would have been about as fast as measured" in told and "0.80" not in told
 
 
 def test_the_browser_and_the_metrics_read_one_curve(show: Callable[..., Page]) -> None:

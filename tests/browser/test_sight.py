@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from playwright.sync_api import Page
 
 from specviz import player
 from specviz.trace import Trace
+from specviz.tracefile import load
 from tests.window_traces import every_mode, small_window, unpaid_window, window_trace
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 Show = Callable[..., Page]
 
 
@@ -368,3 +371,37 @@ def test_seeking_a_long_run_is_fast(show: Show) -> None:
         times.append(spent() - before)
     times = sorted(times[20:])
     assert times[round(0.95 * len(times)) - 1] < 33, "twice a frame at most, on any machine"
+
+
+def test_the_lane_of_told_positions_answers_with_what_is_told_to_stand_there(show: Show) -> None:
+    """Entries 1664 to 1910 are told as 4 to 250; the guess that looked at them comes next."""
+    trace = load(EXAMPLES / "head-2000.jsonl.gz")
+    run = trace.run("decoder")
+    assert run is not None
+    seen = run.steps[5].evidence
+    assert seen.kind == "window"
+    assert [tuple(e) for e in seen.entries] == [(0, 4, 0, 1), (1664, 247, 4, 1)]
+    assert seen.tip == 250
+    page = show(trace)
+    page.evaluate("it.seekStep(5)")
+
+    def hover(told: float) -> list[str]:
+        x, y = page.evaluate(
+            """(told) => {
+              const lane = root.querySelector('.sight .learned').getBoundingClientRect();
+              return [lane.left + (told / 256) * lane.width, lane.top + lane.height / 2];
+            }""",
+            told,
+        )
+        page.mouse.move(x, y)
+        return [" ".join(line.split()) for line in page.locator(".tip").all_inner_texts()[0].split("\n")]
+
+    assert hover(2.5)[0] == "Told position 2: token 2"
+    named, words = hover(100.5)
+    assert named == "Told position 100: token 1,760"
+    # The token that is named is the one whose neighbours are shown.
+    near = b"".join(trace.pieces[t] for t in run.header.tokens[1758:1763]).decode()
+    assert " ".join(near.split()) in words
+    assert hover(251.5) == ["Told position 251: guesses of depth 1"]
+    assert hover(250.5)[0] == "Told position 250: token 1,910"
+    assert hover(255.5) == ["Told position 255: nothing stands there"]

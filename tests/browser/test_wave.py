@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from player_traces import HOSTILE
@@ -13,8 +14,11 @@ from wave_traces import WORDS, sequential, small_wave, wide_wave
 
 from specviz import player, waves
 from specviz.trace import Trace
+from specviz.tracefile import load
 
 from .exported import wait
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Opener = Callable[..., Page]
 Show = Callable[..., Page]
@@ -146,8 +150,21 @@ def test_both_ledgers_stand_side_by_side(show: Show) -> None:
     page.evaluate("it.seek(2)")
     assert ledgers(page) == [
         "This step here plain", "calls in a row 4 –", "arithmetic 20 –",
-        "Run so far", "calls in a row 4 –", "arithmetic 20 –",
+        "Run so far", "calls in a row 0 –", "arithmetic 0 –",
     ]  # fmt: skip
+
+
+def test_the_run_so_far_counts_work_and_tokens_of_the_same_steps(show: Show) -> None:
+    page = show(load(EXAMPLES / "stones.jsonl.gz"), start_step=0)
+    first = ["Run so far: 21 tokens", "calls in a row 52 672 13× fewer"]
+    whole = ledgers(page)[3:]
+    page.evaluate("it.seekStep(1)")
+    after = ledgers(page)[3:]
+    page.locator("section.sv").focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("it.state().phase") != "emit"
+    assert ledgers(page)[3:] == whole != after
+    assert whole[:2] == first
 
 
 def test_the_rulers_say_where_the_prefix_is_read(show: Show) -> None:

@@ -109,6 +109,13 @@ def test_the_speed_has_its_reason_in_plain_passes_and_a_ceiling() -> None:
         "ceiling 0.95x, had guessing and upkeep been free: by the costs measured here these passes "
         "cost 1.27 passes over one row on average; up to 4 rows are nearly free",
     ]
+    # A speed just above that ceiling was not bounded by it.
+    near = {**facts, "decoder": {**known, "ceiling": 0.386}, "breakdown": {**slow, "speed": 0.404}}
+    assert list(terminal.why(near))[1:] == [
+        "had guessing and upkeep been free, it would have been about as fast as measured: by the "
+        "costs measured here these passes cost 1.27 passes over one row on average; up to 4 rows "
+        "are nearly free"
+    ]
     # What was rounded does not divide to the last digit: then it is not said to be equal.
     (line,) = terminal.why({**facts, "breakdown": {**parts, "speed": 1.5051}})
     assert line.endswith("3.00 / 2.00 ≈ 1.51x")

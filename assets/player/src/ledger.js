@@ -40,7 +40,8 @@ export const depthOf = (run) =>
 
 /**
  * Both ledgers at a place: {depth, step, run}, each {tokens, calls, applications, plain}; `plain` is
- * what plain decoding needs for the same tokens, null while the step has emitted none.
+ * what plain decoding needs for the same tokens, null while there are none. The run's counts only
+ * whole steps, so that its work and its tokens are of the same ones.
  */
 export function ledger(model, place) {
   const run = model.decoder;
@@ -51,15 +52,16 @@ export function ledger(model, place) {
   const here = spentAt(step, depth, place);
   const before = model.worked(place.step - 1, depth);
   const emitted = over ? step.emitted.length : 0;
+  const add = (kind) => before[kind] + (over ? here[kind] : 0);
   const tokens = before.tokens + emitted;
   return {
     depth,
     step: { ...here, tokens: emitted, plain: emitted ? emitted * depth : null },
     run: {
       tokens,
-      calls: before.calls + here.calls,
-      applications: before.applications + here.applications,
-      readouts: before.readouts + here.readouts,
+      calls: add("calls"),
+      applications: add("applications"),
+      readouts: add("readouts"),
       plain: tokens ? tokens * depth : null,
     },
   };

@@ -119,6 +119,20 @@ export function toldAt(seen, position) {
   return part ? part.at + (position - part.from) * part.step : null;
 }
 
+/**
+ * What is told to stand at `place`: {token, told}, a token of the text; {depth, told}, guesses; or
+ * {told} alone, nothing.
+ */
+export function standsAt({ seen, tip, spacing, levels }, place) {
+  for (const { from, to, at, step } of seen) {
+    const k = Math.floor((place - at) / step);
+    if (k >= 0 && k < to - from) return { token: from + k, told: at + k * step };
+  }
+  const depth = Math.floor((place - tip) / spacing);
+  if (depth > 0 && depth <= levels) return { depth, told: tip + depth * spacing };
+  return { told: Math.floor(place) };
+}
+
 /** The stretches of the text before `count` that are not seen: [from, to] pairs. */
 export function unseen(seen, count) {
   const gaps = [];

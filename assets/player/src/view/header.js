@@ -220,5 +220,5 @@ export function ceilingSentence({ strings, payload }) {
   const { ceiling, above } = figures(payload);
   if (ceiling === null) return "";
   const key = `player.speed.${{ far: "above", near: "at" }[above] ?? "ceiling"}`;
-  return strings.say(key, { ceiling: strings.num(ceiling, 2) });
+  return strings.say(key, above === "near" ? {} : { ceiling: strings.num(ceiling, 2) });
 }

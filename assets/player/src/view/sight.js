@@ -1,6 +1,6 @@
 // The text as a strip: what the drafter head sees of it, and the two rulers: true and told positions.
 import { plain, shorten } from "../text.js";
-import { toldAt } from "../sight.js";
+import { standsAt, toldAt } from "../sight.js";
 import { h, put, s, text } from "./dom.js";
 import { bands, reach, RIGHT, ruler, told } from "./sightrulers.js";
 import { names, strip } from "./sightstrip.js";
@@ -143,8 +143,24 @@ export class SightView {
     return said.join(" ");
   }
 
+  /** What stands at a place of the ruler that the head is told. */
+  #pointTold(place) {
+    const found = standsAt(this.sight, place);
+    if (found.token !== undefined) return this.#point(found.token, true, found);
+    this.#point(null);
+    const [, t] = this.#scales();
+    const { told: y } = this.rows;
+    put(this.pointer, s("path", { class: "blind", d: `M${t(place).toFixed(1)},${y - 3}v15` }));
+    this.player.tooltip.show(this.pointer, [this.#there(found)]);
+  }
+
+  #there({ token, depth, told }) {
+    const key = token !== undefined ? "there" : depth ? "there_guess" : "there_none";
+    return this.#say(key, { told: this.#num(round(told)), n: this.#num(token ?? 0), depth: this.#num(depth ?? 0) });
+  }
+
   /** A token under the pointer, or under the arrow keys, and where the head is told it stands. */
-  #point(position, tip = true) {
+  #point(position, tip = true, there = null) {
     this.cursor = position;
     const { tooltip } = this.player;
     if (position === null || !this.sight || position >= this.sight.written) {
@@ -159,11 +175,12 @@ export class SightView {
     }
     const [x, t] = this.#scales();
     const { map, deep, bands, told: bottom } = this.rows;
-    const told = toldAt(this.sight.seen, position);
+    const told = there?.told ?? toldAt(this.sight.seen, position);
     const at = x(position + 0.5).toFixed(1);
     const down = told === null ? "" : `V${bands}L${t(told + 0.5 * this.sight.spacing).toFixed(1)},${bottom + 9}`;
     put(this.pointer, s("path", { class: told === null ? "blind" : "line", d: `M${at},${map - 4}V${map + deep + 3}${down}` }));
-    const [where, words] = this.#told_(position, told);
+    const [seen, words] = this.#told_(position, told);
+    const where = there ? this.#there(there) : seen;
     this.box.setAttribute("aria-valuenow", position);
     this.box.setAttribute("aria-valuetext", `${where} ${words}`);
     if (tip) tooltip.show(this.pointer, [where, words]);
@@ -185,16 +202,21 @@ export class SightView {
   }
 
   #listen() {
-    const at = (event) => {
+    const point = (event) => {
+      if (!this.sight) return;
       const box = this.svg.getBoundingClientRect();
-      const { left } = this.rows;
+      const { left, end } = this.rows;
       const room = this.width - left - RIGHT;
-      const share = (((event.clientX - box.left) / box.width) * this.width - left) / room;
+      const scale = this.width / box.width;
+      const share = ((event.clientX - box.left) * scale - left) / room;
+      const inside = share >= 0 && share <= 1;
+      // The lower ruler has its own scale.
+      if (this.sight.seen && inside && (event.clientY - box.top) * scale >= end)
+        return this.#pointTold(share * this.sight.told);
       const position = Math.floor(share * this.sight.end);
-      return position >= 0 && position < this.sight.written ? position : null;
+      this.#point(position >= 0 && position < this.sight.written ? position : null);
     };
-    for (const name of ["pointermove", "pointerdown"])
-      this.svg.addEventListener(name, (event) => this.sight && this.#point(at(event)));
+    for (const name of ["pointermove", "pointerdown"]) this.svg.addEventListener(name, point);
     this.svg.addEventListener("pointerleave", () => this.#point(null));
     this.box.addEventListener("blur", () => this.#point(null));
     this.box.addEventListener("keydown", (event) => this.#key(event));
