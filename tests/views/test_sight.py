@@ -104,7 +104,7 @@ def test_rejects_tell_what_the_head_offered_and_how_far_it_looked() -> None:
     assert cells[0][7:] == [0.6, "yes", 3, 0.1, "tree was full", "9 of 12"]
     assert rejects.select(rows, "budget") == rejects.select(rows, "known") == rows[:1]
     assert rejects.select(rows, "unknown", source="head") == rows[1:]
-    assert rejects.to_csv(small_window()).splitlines()[1].endswith(",9.0,12,,")
+    assert rejects.to_csv(small_window()).splitlines()[1].endswith(",9.0,12,,,")
 
 
 def test_a_report_counts_what_was_offered_and_what_was_not() -> None:

@@ -40,7 +40,7 @@ def test_rejects_tell_confidence_age_and_whether_a_round_had_it_right() -> None:
     assert rejects.select(rows, "lost") == rows[:1]
     assert rejects.select(rows, "never") == rows[1:]
     assert rejects.select(rows, source="wave") == rows
-    assert rejects.to_csv(small_wave()).splitlines()[1].endswith(",0.75,10,4,3,,,,")
+    assert rejects.to_csv(small_wave()).splitlines()[1].endswith(",0.75,10,4,3,,,,,")
 
 
 def test_a_report_counts_lost_and_never_guessed() -> None:

@@ -87,11 +87,11 @@ export function proposal(step, node) {
 /** What a discount may hang on: the longest key that answered, 0 for a copy. */
 const kindOf = ({ hits }, [, , level]) => (level === 0 ? 0 : Math.max(0, ...hits.map((h) => h.level)));
 
-const scoreOf = (step, node) => (node === 0 ? 1 : step.nodes[node].score);
+const scoreOf = (step, node) => (node === 0 ? 1 : (step.nodes[node]?.score ?? null));
 
 function depthOf(step, node) {
   let depth = 0;
-  for (let n = node; n > 0; n = step.nodes[n].parent) depth++;
+  for (let n = node; n > 0 && step.nodes[n]; n = step.nodes[n].parent) depth++;
   return depth;
 }
 
@@ -101,7 +101,7 @@ function discountIn(step, kind, depth) {
   for (const lookup of step.evidence?.lookups ?? []) {
     if (depth !== null && depthOf(step, lookup.node) !== depth) continue;
     for (const c of lookup.candidates) {
-      const score = c[3] > 0 && kindOf(lookup, c) === kind ? step.nodes[c[3]].score : null;
+      const score = c[3] > 0 && kindOf(lookup, c) === kind ? scoreOf(step, c[3]) : null;
       const claimed = scoreOf(step, lookup.node) * c[1];
       if (score && claimed && score > (best?.score ?? 0)) best = { score, discount: score / claimed };
     }
