@@ -44,12 +44,14 @@ def hand_in(visitor: Visitor, button: str, *files: Path) -> None:
 def show_step(visitor: Visitor, table: str, column: int, step: int) -> None:
     """Choose the first row by a cell of it, and show its step in the player.
 
-    A table that is filled anew just then loses what was chosen in it, so it is chosen again.
+    A table that is filled anew just then loses what was chosen in it, so it is chosen again; a cell
+    that is chosen already says nothing more, so the one before it comes first.
     """
-    cell = visitor.page.locator(f"{table} [role=gridcell]:visible").nth(column)
+    cells = visitor.page.locator(f"{table} [role=gridcell]:visible")
     button = visitor.page.get_by_role("button", name=f"Show step {step} in the player")
     for patience in (5, 10, 20, PATIENCE):
-        cell.click()
+        cells.nth(column - 1).click()
+        cells.nth(column).click()
         try:
             button.wait_for(timeout=1000 * patience)
             break
