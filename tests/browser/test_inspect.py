@@ -47,11 +47,11 @@ def show_step(visitor: Visitor, table: str, column: int, step: int) -> None:
     A table that is filled anew just then loses what was chosen in it, so it is chosen again; a cell
     that is chosen already says nothing more, so the one before it comes first.
     """
-    cells = visitor.page.locator(f"{table} [role=gridcell]:visible")
+    places = visitor.page.locator(f"{table} [role=gridcell]:visible")
     button = visitor.page.get_by_role("button", name=f"Show step {step} in the player")
     for patience in (5, 10, 20, PATIENCE):
-        cells.nth(column - 1).click()
-        cells.nth(column).click()
+        places.nth(column - 1).click()
+        places.nth(column).click()
         try:
             button.wait_for(timeout=1000 * patience)
             break
