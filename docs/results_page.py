@@ -87,6 +87,18 @@ def traces(found: Mapping[str, Any]) -> str:
     ] for t in found["traces"]))  # fmt: skip
 
 
+def bare(found: Mapping[str, Any]) -> list[str]:
+    """What frames cost whatever is drawn in them; nothing where it was not measured yet."""
+    told = found.get("bare")
+    if told is None:
+        return []
+    return [
+        "A bare page that changes its one colour with every frame, in the same browser: "
+        f"{percent(told['late'], 1)} late frames, {told['gap']['median']:.1f} ms between two of "
+        f"them (median), {told['gap']['p95']:.1f} ms (95 %).\n"
+    ]
+
+
 def payload(found: Mapping[str, Any]) -> str:
     """What travels until the first trace is drawn."""
     sent = found["payload"]
@@ -132,9 +144,7 @@ def body(found: Mapping[str, Any]) -> list[str]:
         "away. Milliseconds are those that the page's main thread had a core for. A frame is late "
         "when more than 25 ms lie between it and the one before.\n",
         traces(found),
-        "A bare page that changes its one colour with every frame, in the same browser: "
-        f"{percent(found['bare']['late'], 1)} late frames, {found['bare']['gap']['median']:.1f} ms "
-        f"between two of them (median), {found['bare']['gap']['p95']:.1f} ms (95 %).\n",
+        *bare(found),
         "## What stays in memory\n", kept(found),
     ]  # fmt: skip
 
