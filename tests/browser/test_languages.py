@@ -67,6 +67,7 @@ def test_the_link_switches_mid_play_and_keeps_run_and_step(enter: Enter) -> None
     visitor.wait("document.documentElement.lang === 'en'", LOADED)
     visitor.page.go_forward()
     visitor.wait("document.documentElement.lang === 'ru'", LOADED)
+    visitor.wait(f"{STATE}.events > 0", LOADED)  # a link leads to the run that is shown
     visitor.page.click("#language a")
     visitor.page.wait_for_url("**/?**")
     visitor.wait(f"{STATE}.events > 0", LOADED)
