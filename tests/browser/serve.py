@@ -122,7 +122,7 @@ def _unhurried(path: Path, progress: Pages) -> Document:
     """Reads a file whose name begins with "slow" as if it had 20 pages."""
     for page in range(20 if path.name.startswith("slow") else 0):
         progress(page, 20)
-        time.sleep(0.4)
+        time.sleep(0.8)
     return open_document(path)
 
 

@@ -77,7 +77,7 @@ def test_an_example_is_clicked_and_plays_without_weights(
 
 
 def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) -> None:
-    visitor.fill("slow", "This is the house that", 30)
+    visitor.fill("slow", "This is the house that", 90)
     visitor.run()
     visitor.wait(f"{STATE}.run !== 'example-rhyme' && {STATE}.events > 3")
     seen = {visitor.state()["events"]}
@@ -85,11 +85,11 @@ def test_a_run_grows_on_the_page_and_ends_beside_its_baseline(visitor: Visitor) 
         seen.add(visitor.state()["events"])
         visitor.page.wait_for_timeout(100)
     assert len(seen) > 5
-    assert re.fullmatch(r"30 tokens in \d+ passes", visitor.said("done"))
+    assert re.fullmatch(r"90 tokens in \d+ passes", visitor.said("done"))
     visitor.wait("document.querySelectorAll('.js-plotly-plot').length === 6")
     visitor.page.get_by_role("tab", name="Run card").click()
     visitor.wait(
-        "document.querySelector('#card').innerText.includes('measured after this run: 30 tokens')"
+        "document.querySelector('#card').innerText.includes('measured after this run: 90 tokens')"
     )
     trace = load(visitor.download("trace"))
     assert trace.check is not None and trace.check.equal is True
@@ -116,7 +116,7 @@ def test_the_controls_make_room_for_a_run_and_for_a_message(
     if not stays:
         visit.page.click("#own")
         visit.wait(column)
-    visit.fill("quick", "go w1", 200)
+    visit.fill("slow", "This is the dog that", 400)
     visit.page.evaluate("scrollTo(0, 600)")
     visit.run()
     visit.wait(f"!{column} && {STATE}.run !== 'example-rhyme'")
